@@ -1,0 +1,42 @@
+"""context-bench: measure systems that touch an LLM's context.
+
+Importing this package imports nothing else; each public name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from context_bench.bench import evaluate as evaluate
+    from context_bench.records import EvalRow as EvalRow
+    from context_bench.records import Failure as Failure
+    from context_bench.records import Scores as Scores
+    from context_bench.records import Usage as Usage
+    from context_bench.results import EvalResult as EvalResult
+
+__version__ = "1.0.0"
+
+__all__ = ["EvalResult", "EvalRow", "Failure", "Scores", "Usage", "__version__", "evaluate"]
+
+_HOMES = {
+    "evaluate": "context_bench.bench",
+    "EvalResult": "context_bench.results",
+    "EvalRow": "context_bench.records",
+    "Failure": "context_bench.records",
+    "Scores": "context_bench.records",
+    "Usage": "context_bench.records",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        from importlib import import_module
+
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

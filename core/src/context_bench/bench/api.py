@@ -1,0 +1,148 @@
+"""``evaluate``: the whole of context-bench as one function.
+
+This module imports nothing heavy, so that importing ``evaluate`` is cheap; the first call loads the rest.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from context_bench.bench.specs import DatasetSpec, SystemSpec
+    from context_bench.protocols import Evaluator, Metric
+    from context_bench.results import EvalResult
+
+
+def evaluate(
+    systems: Any,
+    dataset: Iterable[Mapping[str, Any]] | str | DatasetSpec | None = None,
+    evaluators: Sequence[Evaluator | str] | None = None,
+    metrics: Sequence[Metric] | None = None,
+    max_examples: int | None = None,
+    progress: bool = True,
+    text_fields: Sequence[str] | None = None,
+    max_workers: int | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    *,
+    datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None = None,
+    reader: str | SystemSpec | None = None,
+    also: Sequence[str] = (),
+    without: Sequence[str] = (),
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    prefixes: Mapping[str, str] | None = None,
+    allow: Sequence[str] = (),
+    fields: Mapping[str, str] | None = None,
+    samples: int = 1,
+    score_field: str = "score",
+    threshold: float = 0.7,
+    sample: int | None = None,
+    seed: int = 0,
+    ids: Sequence[str] = (),
+    order: str = "interleaved",
+    keep_examples: bool = True,
+    deadline: float | None = None,
+    requests_per_minute: float | None = None,
+    tokens_per_minute: float | None = None,
+    max_cost: float | None = None,
+    max_failed: float | None = None,
+    log_format: str = "text",
+    run_file: str | os.PathLike[str] | None = None,
+    on_warning: Callable[[str], None] | None = None,
+) -> EvalResult:
+    """Give every example to every system, score what comes back, and add it up.
+
+    >>> def shout(example):
+    ...     return example["question"].upper()
+    >>> class Loud:
+    ...     name = "loud"
+    ...     def score(self, original, processed):
+    ...         return {"loud": float(processed["response"].isupper())}
+    >>> result = evaluate(shout, [{"question": "hi"}], [Loud()], progress=False)
+    >>> result.summary["shout"]["mean_score"]
+    1.0
+
+    Args:
+        systems: A system or several: objects with ``name`` and ``process``, functions, or specs such as
+            ``"bm25:ratio=0.3"``.
+        dataset: The examples: any iterable of mappings, pulled one by one, or a dataset spec such as ``"needle"``.
+        evaluators: Exactly these, as objects or names. None wires them from each row's ``dataset`` field, or from the
+            dataset's name.
+        metrics: None takes the usual ones.
+        max_examples: At most so many examples of each dataset.
+        progress: Whether to show progress on standard error.
+        text_fields: Fields whose tokens count as the prompt; None takes context, question and their like.
+        max_workers: Calls in flight. None takes 8 when a system waits for a network or a process, else 1.
+        cache_dir: Folder of run files: responses whose key matches are taken from there, and this run is added.
+        datasets: Several datasets: specs, or iterables by label.
+        reader: A system that follows each context transformer.
+        also: Evaluators added to the automatic ones.
+        without: Evaluators left out.
+        options: Options of evaluators, by name.
+        prefixes: Prefixes for the keys of evaluators, by name.
+        allow: Capabilities that auto-wired evaluators may use, such as ``"network"``.
+        fields: Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.
+        samples: How often each example is given to each system.
+        score_field: Score that the usual metrics look at; ``"score"`` is each row's headline.
+        threshold: What passes, for the usual metrics.
+        sample: Takes so many examples of each dataset at random, instead of the first ``max_examples``.
+        seed: Seed of that sample: the same seed takes the same examples.
+        ids: Takes only the examples with these ids.
+        order: ``"interleaved"`` gives each example to all systems before the next example; ``"system"`` gives all
+            examples to one system before the next system.
+        keep_examples: Whether the run file holds the examples; without them it cannot be rescored.
+        deadline: Seconds that one row may take, retries and scoring included.
+        requests_per_minute: Requests that each endpoint may get in a minute.
+        tokens_per_minute: Tokens that each endpoint may get in a minute.
+        max_cost: US dollars that the run may cost, where prices are known.
+        max_failed: Share of rows that may fail; the run stops when more must.
+        log_format: How progress is told where there is no terminal: ``"text"`` or ``"json"``.
+        run_file: Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.
+        on_warning: Is told what deserves attention; None issues a :class:`UserWarning`.
+
+    Returns:
+        The result; its rows are read lazily from the run file.
+
+    Raises:
+        ContextBenchError: Something is wrong with what was asked for; the message says what to do.
+        RunStoppedError: The run ended early; what was finished is in ``run_file``.
+    """
+    from context_bench.bench.evaluation import run_evaluation
+
+    return run_evaluation(
+        systems,
+        dataset,
+        evaluators,
+        metrics=metrics,
+        max_examples=max_examples,
+        progress=progress,
+        text_fields=text_fields,
+        max_workers=max_workers,
+        cache_dir=cache_dir,
+        datasets=datasets,
+        reader=reader,
+        also=also,
+        without=without,
+        options=options,
+        prefixes=prefixes,
+        allow=allow,
+        fields=fields,
+        samples=samples,
+        score_field=score_field,
+        threshold=threshold,
+        sample=sample,
+        seed=seed,
+        ids=ids,
+        order=order,
+        keep_examples=keep_examples,
+        deadline=deadline,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+        max_cost=max_cost,
+        max_failed=max_failed,
+        log_format=log_format,
+        run_file=run_file,
+        on_warning=on_warning,
+    )

@@ -1,0 +1,257 @@
+"""Assembly: specs and objects become slots and streams."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from context_bench.bench.fields import rename_fields
+from context_bench.bench.identity import system_identity, system_reads
+from context_bench.bench.secrets import safe_spec, without_secrets
+from context_bench.bench.specs import DatasetSpec, SystemSpec
+from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, UnknownNameError
+from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.loading import build, load
+from context_bench.plugins.options import read_options
+from context_bench.plugins.wiring import DatasetFacts
+from context_bench.protocols import System
+from context_bench.runner.chain import Chain
+from context_bench.runner.conversation import with_conversations
+from context_bench.runner.parts import Slot, Stream
+from context_bench.runner.selection import Selection
+
+
+class FunctionSystem:
+    """A plain function as a system: it gets the example, and returns an output or the response as text."""
+
+    def __init__(self, function: Callable[[dict[str, Any]], Any]) -> None:
+        self._function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+
+    def process(self, example: dict[str, Any]) -> Mapping[str, Any]:
+        """Return what the function returned; a text is a response."""
+        found = self._function(example)
+        return {"response": found} if isinstance(found, str) else found
+
+
+def build_system(catalog: Catalog, spec: SystemSpec, environ: Mapping[str, str] | None = None) -> System:
+    """Return the system of a spec, its steps chained.
+
+    Raises:
+        ContextBenchError: A name or option is unknown, or the system cannot be set up.
+    """
+    component = catalog.find("systems", spec.name)
+    system = build(component, spec.options, environ)
+    if not isinstance(system, System):
+        raise ConfigurationError(
+            f"System {component.id} is no system: {type(system).__name__} has no name or no process()."
+        )
+    if not spec.steps:
+        return system
+    return Chain([system, *(build_system(catalog, step, environ) for step in spec.steps)])
+
+
+def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpec | None) -> list[SystemSpec]:
+    """Return the specs with the reader after each context transformer.
+
+    Raises:
+        ConfigurationError: A reader is given, but no system is a transformer.
+    """
+    if reader is None:
+        return list(specs)
+    from attrs import evolve
+
+    read = []
+    for spec in specs:
+        facts = catalog.find("systems", spec.name).facts
+        transforms = facts is not None and facts.system_kind == "transformer" and not spec.steps
+        read.append(
+            evolve(spec, steps=(reader,), label=spec.label or safe_spec(catalog, spec).text) if transforms else spec
+        )
+    if read == list(specs):
+        raise ConfigurationError(
+            f"There is a reader ({reader.text}), but no system that it could follow: none of "
+            f"{', '.join(spec.name for spec in specs)} is a context transformer. Leave the reader out."
+        )
+    return read
+
+
+def make_slots(
+    catalog: Catalog,
+    systems: Sequence[SystemSpec | Any],
+    run: str,
+    environ: Mapping[str, str] | None = None,
+) -> list[Slot]:
+    """Return a slot for each system; labels are made unique where the specs allow it.
+
+    Raises:
+        ConfigurationError: There is no system, two have one label, or one has neither ``process`` nor can be called.
+    """
+    if not systems:
+        raise ConfigurationError("There is no system to measure. Name one with --system.")
+    slots = []
+    shown = [safe_spec(catalog, asked) if isinstance(asked, SystemSpec) else asked for asked in systems]
+    labels = _labels(shown)
+    for number, (asked, label) in enumerate(zip(systems, labels, strict=True)):
+        system = build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
+        key, shared, description = system_identity(catalog, system, run, number)
+        reads = system_reads(catalog, system)
+        slots.append(
+            Slot(number, label, with_conversations(system), key, shared, reads, {"label": label, **description})
+        )
+    return slots
+
+
+def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool:
+    """Whether a system waits for something outside this process, so that several calls at once make it faster."""
+    for spec in systems:
+        if isinstance(spec, SystemSpec):
+            for step in (spec, *spec.steps):
+                if {"network", "subprocess"} & set(catalog.find("systems", step.name).capabilities):
+                    return True
+    return False
+
+
+def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, DatasetSpec]:
+    """Return the component of a dataset, and the spec with the options that a path stands for.
+
+    Raises:
+        ContextBenchError: The name is unknown, or no loader reads such a file.
+    """
+    from attrs import evolve
+
+    if catalog.named("datasets", spec.name) or not _looks_like_path(catalog, spec.name):
+        return catalog.find("datasets", spec.name), spec
+    claims = {suffix: c for c in catalog.of_kind("datasets") if c.facts for suffix in c.facts.files}
+    for suffix in sorted(claims, key=len, reverse=True):
+        if spec.name.lower().endswith(suffix):
+            return claims[suffix], evolve(spec, options={"path": spec.name, **spec.options})
+    suffixes = (
+        f"Known are {', '.join(sorted(claims))}."
+        if claims
+        else ("No loader for files is installed: `pip install ./core ./plugins/context-bench-local`.")
+    )
+    raise ConfigurationError(f"No loader reads the file {spec.name!r}. {suffixes}")
+
+
+def make_stream(
+    catalog: Catalog,
+    spec: DatasetSpec,
+    number: int,
+    limit: int | None,
+    environ: Mapping[str, str] | None = None,
+    taken: Iterable[str] = (),
+    selection: Selection | None = None,
+) -> tuple[Stream, DatasetFacts]:
+    """Return the stream of a dataset spec, and what wiring needs to know of it.
+
+    Raises:
+        ContextBenchError: The dataset or an option is unknown, or the loader cannot be loaded.
+    """
+    component, spec = find_dataset(catalog, spec)
+    facts = component.facts
+    where = f"dataset {component.name}"
+    known, fixed = describe_dataset(component, spec, taken)
+    loader = load(component)
+    options = read_options(facts.options, spec.options, where, environ) if facts else dict(spec.options)
+    examples = _load(loader, component, limit, spec, options)
+    if spec.fields:
+        examples = rename_fields(examples, spec.fields, str(spec.options.get("path", where)))
+    if limit is not None:
+        examples = islice(examples, limit)
+    label = known.label
+    description = {
+        "label": label,
+        "component": component.id,
+        "version": facts.version if facts else "",
+        "distribution_version": component.distribution.version,
+        "manifest_sha256": component.distribution.manifest_hash,
+        "config": spec.config,
+        "split": spec.split,
+        "options": without_secrets(catalog, "datasets", component.name, spec.options),
+        "fields": dict(spec.fields),
+    }
+    return Stream(number, label if fixed else None, examples, label, description, selection), known
+
+
+def describe_dataset(component: Component, spec: DatasetSpec, taken: Iterable[str]) -> tuple[DatasetFacts, bool]:
+    """Return what wiring needs to know of a dataset, and whether its label holds for all of its rows.
+
+    The label holds, unless the dataset is a file without a name of its own: there each row's ``dataset`` field counts.
+
+    Raises:
+        UnknownNameError: The dataset has no such configuration or split.
+    """
+    facts = component.facts
+    where = f"dataset {component.name}"
+    if facts and facts.configs and spec.config is not None and spec.config not in facts.configs:
+        raise UnknownNameError(f"configuration of {where}", spec.config, facts.configs)
+    if facts and facts.splits and spec.split is not None and spec.split not in facts.splits:
+        raise UnknownNameError(f"split of {where}", spec.split, facts.splits)
+    from_file = "path" in spec.options and bool(facts and facts.files)
+    name = os.path.basename(str(spec.options["path"])).partition(".")[0] if from_file else component.name
+    label = spec.label or _unique(name if spec.config is None else f"{name}:{spec.config}", taken)
+    names = (label,) if from_file else tuple(dict.fromkeys((label, component.name)))
+    known = DatasetFacts(label, names, facts.tags if facts else (), facts.primary if facts else None, component)
+    return known, spec.label is not None or not from_file
+
+
+def _load(
+    loader: Any, component: Component, limit: int | None, spec: DatasetSpec, options: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    wanted = {"limit": limit, "config": spec.config, "split": spec.split}
+    try:
+        yield from loader(**{name: value for name, value in wanted.items() if value is not None}, **options)
+    except ContextBenchError:
+        raise
+    except (OSError, ValueError, TypeError) as error:
+        raise DatasetError(f"Dataset {component.name} cannot be read: {error}") from error
+
+
+def _as_system(asked: Any) -> System:
+    if isinstance(asked, System):
+        return asked
+    if callable(asked) and not isinstance(asked, type):
+        return FunctionSystem(asked)
+    raise ConfigurationError(
+        f"{asked!r} is no system: it has no name and process(), and is no function. A class must be called first."
+    )
+
+
+def _labels(systems: Sequence[SystemSpec | Any]) -> list[str]:
+    plain = [_plain_label(system) for system in systems]
+    labels = [
+        system.text if isinstance(system, SystemSpec) and system.label is None and plain.count(label) > 1 else label
+        for system, label in zip(systems, plain, strict=True)
+    ]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ConfigurationError(
+                f"Two systems are called {label!r}. Give each a label of its own: --system a={label} --system b={label}."
+            )
+    return labels
+
+
+def _plain_label(system: SystemSpec | Any) -> str:
+    if isinstance(system, SystemSpec):
+        return system.label or "+".join([system.name, *(step.name for step in system.steps)])
+    return str(_as_system(system).name)
+
+
+def _unique(label: str, taken: Iterable[str]) -> str:
+    taken = set(taken)
+    number = 2
+    unique = label
+    while unique in taken:
+        unique = f"{label}#{number}"
+        number += 1
+    return unique
+
+
+def _looks_like_path(catalog: Catalog, name: str) -> bool:
+    if "/" in name or os.sep in name or os.path.exists(name):
+        return True
+    suffixes = [suffix for c in catalog.of_kind("datasets") if c.facts for suffix in c.facts.files]
+    return name.lower().endswith((*suffixes, ".jsonl", ".json", ".csv", ".tsv", ".gz"))

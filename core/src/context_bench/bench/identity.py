@@ -1,0 +1,97 @@
+"""Who a system or evaluator is: its component, its version, and every parameter that can change what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from context_bench.errors import ConfigurationError, UnstorableError
+from context_bench.plugins.catalog import Catalog, Component
+from context_bench.runner.chain import Chain
+from context_bench.store.encoding import digest
+from context_bench.store.keys import chain_key, system_key, unshared_key
+
+
+def component_of(catalog: Catalog, kind: str, thing: object) -> Component | None:
+    """Return the component whose manifest exports the class of ``thing``, or None."""
+    kind_of = type(thing)
+    package = kind_of.__module__.partition(".")[0]
+    for component in catalog.of_kind(kind):
+        if component.facts and component.facts.class_name == kind_of.__name__:
+            module = component.target.partition(":")[0].strip()
+            if module.partition(".")[0] == package:
+                return component
+    return None
+
+
+def system_identity(
+    catalog: Catalog, system: Any, run: str, slot: int, component: Component | None = None
+) -> tuple[bytes, bool, dict[str, Any]]:
+    """Return a system's key, whether the key is valid in other runs, and what is recorded about it.
+
+    Raises:
+        ConfigurationError: Its fingerprint is no mapping of JSON-like values.
+    """
+    if isinstance(system, Chain):
+        parts = [system_identity(catalog, step, run, slot) for step in system.steps]
+        key = chain_key([part[0] for part in parts])
+        return key, all(part[1] for part in parts), {"steps": [part[2] for part in parts]}
+    component = component or component_of(catalog, "systems", system)
+    adapter = component.id if component else f"{type(system).__module__}.{type(system).__qualname__}"
+    version = component.facts.version if component and component.facts else str(getattr(system, "version", ""))
+    description: dict[str, Any] = {
+        "adapter": adapter,
+        "version": version,
+        "distribution_version": component.distribution.version if component else "",
+        "manifest_sha256": component.distribution.manifest_hash if component else "",
+    }
+    fingerprint = getattr(system, "fingerprint", None)
+    if fingerprint is None:
+        return unshared_key(run, slot), False, description
+    try:
+        parameters = fingerprint() if callable(fingerprint) else fingerprint
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"System {system.name} cannot be used: {error}") from error
+    if not isinstance(parameters, Mapping):
+        raise ConfigurationError(
+            f"The fingerprint of system {system.name} is {type(parameters).__name__}, not a mapping."
+        )
+    try:
+        key = system_key(adapter, version, parameters)
+    except UnstorableError as error:
+        raise ConfigurationError(f"The fingerprint of system {system.name}: {error}") from error
+    return key, True, description | {"fingerprint": dict(parameters)}
+
+
+def system_reads(catalog: Catalog, system: Any, component: Component | None = None) -> tuple[str, ...] | None:
+    """Return the fields of an example that a system looks at, or None for all."""
+    if isinstance(system, Chain):
+        fields: list[str] = []
+        for step in system.steps:
+            reads = system_reads(catalog, step)
+            if reads is None:
+                return None
+            fields += [name for name in reads if name not in fields]
+        return tuple(fields)
+    if hasattr(system, "reads"):
+        return None if system.reads is None else tuple(system.reads)
+    component = component or component_of(catalog, "systems", system)
+    return component.facts.reads if component and component.facts else None
+
+
+def evaluator_parameters(evaluator: Any) -> dict[str, Any]:
+    """Return every parameter of an evaluator that can change a score.
+
+    Its ``fingerprint()``, else its public attributes. When neither has a written form, a value that never repeats, so
+    that its scores are always computed anew.
+    """
+    fingerprint = getattr(evaluator, "fingerprint", None)
+    parameters = fingerprint() if callable(fingerprint) else fingerprint
+    if parameters is None:
+        parameters = {k: v for k, v in getattr(evaluator, "__dict__", {}).items() if not k.startswith("_")}
+    try:
+        digest(parameters)
+    except UnstorableError:
+        return {"unrepeatable": uuid4().hex}
+    return dict(parameters)

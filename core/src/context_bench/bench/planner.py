@@ -1,0 +1,301 @@
+"""The planner: wires evaluators to each label as it is met, and sets them up, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from context_bench.bench.identity import component_of, evaluator_parameters
+from context_bench.errors import ConfigurationError, PluginError, UnknownNameError, WiringError
+from context_bench.plugins.catalog import PACKAGE_HINT, Catalog, Component
+from context_bench.plugins.hooks import Hooks
+from context_bench.plugins.loading import build
+from context_bench.plugins.wiring import Choice, DatasetFacts, DatasetPlan, Decision, check_choice, plan_dataset
+from context_bench.protocols import Evaluator
+from context_bench.records import KeyMeaning
+from context_bench.runner.parts import LabelWiring, Scorer
+from context_bench.store.entries import Label
+from context_bench.store.keys import evaluator_key
+from context_bench.store.runfile import RunFile
+
+
+@frozen(eq=False)
+class _Ready:
+    """An evaluator that is set up."""
+
+    number: int
+    id: str
+    evaluator: Evaluator
+    key: bytes
+    component: Component | None
+
+
+class Planner:
+    """Makes the wiring of each label of a run.
+
+    Args:
+        catalog: What is installed.
+        choice: What the user said about evaluators.
+        objects: Evaluators that the user gave as objects; they score every row.
+        options: Options of evaluators, by the name of the evaluator.
+        environ: Environment variables, for options that name one.
+        hooks: May adjust a plan.
+        on_warning: Is told what the user should know.
+        store: Run file of a run that is resumed: what has a number there keeps it.
+        check: Is called with each label and plan; raises when the plan must not be used.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        choice: Choice,
+        objects: Sequence[Evaluator] = (),
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        environ: Mapping[str, str] | None = None,
+        hooks: Hooks | None = None,
+        on_warning: Callable[[str], None] | None = None,
+        store: RunFile | None = None,
+        check: Callable[[DatasetPlan], None] | None = None,
+    ) -> None:
+        self._check = check
+        self._catalog = catalog
+        own = {evaluator.name for evaluator in objects}
+        self._choice = evolve(choice, prefixes={k: v for k, v in choice.prefixes.items() if k not in own})
+        self._object_prefixes = choice.prefixes
+        self._objects = tuple(objects)
+        self._options = dict(options or {})
+        self._environ = environ
+        self._hooks = hooks
+        self._on_warning = on_warning or (lambda line: None)
+        self._facts: dict[str, DatasetFacts] = {}
+        self._ready: dict[str, _Ready] = {}
+        self._wirings: dict[str, LabelWiring] = {}
+        self._plans: dict[str, DatasetPlan] = {}
+        self._warned: set[str] = set()
+        self._store = store
+        self._evaluator_numbers = {entry["id"]: entry["number"] for entry in store.evaluators()} if store else {}
+        self._label_numbers = {label.label: label.number for label in store.labels()} if store else {}
+        check_choice(catalog, self._choice)
+        self._check_options()
+
+    @property
+    def plans(self) -> Mapping[str, DatasetPlan]:
+        """The plans made so far, by label."""
+        return self._plans
+
+    @property
+    def wirings(self) -> Mapping[str, LabelWiring]:
+        """The wirings made so far, by label."""
+        return self._wirings
+
+    def know(self, facts: DatasetFacts) -> None:
+        """Tell the planner about a dataset before its label is met."""
+        self._facts[facts.label] = facts
+
+    def attach(self, store: RunFile) -> None:
+        """Record the wirings made so far, and those still to come, in a run file."""
+        self._store = store
+        for wiring in self._wirings.values():
+            self._record(wiring)
+
+    def plan(self, label: str) -> DatasetPlan:
+        """Return the plan of a label; no evaluator is loaded for it.
+
+        Raises:
+            ContextBenchError: The evaluators do not fit, or one of them cannot be used.
+        """
+        if label not in self._plans:
+            plan = plan_dataset(self._catalog, self._dataset(label), self._choice)
+            if self._hooks is not None:
+                plan = self._hooks.adjust_wiring(plan)
+            if self._check is not None:
+                self._check(plan)
+            for warning in plan.warnings:
+                if warning not in self._warned:
+                    self._warned.add(warning)
+                    self._on_warning(warning)
+            self._plans[label] = plan
+        return self._plans[label]
+
+    def wire(self, label: str) -> LabelWiring:
+        """Return the wiring of a label with its evaluators set up, and record it in the run file.
+
+        Raises:
+            ContextBenchError: The evaluators do not fit, or one of them cannot be used.
+        """
+        if label in self._wirings:
+            return self._wirings[label]
+        plan = self.plan(label)
+        scorers = [self._scorer(decision, plan) for decision in plan.wired]
+        scorers += [self._object_scorer(evaluator) for evaluator in self._objects]
+        for key, owners in _collisions(scorers).items():
+            raise WiringError(
+                f"{' and '.join(owners)} both give the score {key!r}. Leave one of them out, or give one a prefix "
+                f"(--prefix {owners[-1]}=other_)."
+            )
+        wiring = LabelWiring(
+            _number(self._label_numbers, label),
+            label,
+            tuple(scorers),
+            self._headline(plan, scorers),
+            _plan_record(plan, scorers),
+        )
+        self._wirings[label] = wiring
+        self._record(wiring)
+        return wiring
+
+    def _record(self, wiring: LabelWiring) -> None:
+        if self._store is None:
+            return
+        for scorer in wiring.scorers:
+            self._store.add_evaluator(scorer.number, scorer.id, scorer.key, scorer.provenance)
+        self._store.add_label(Label(wiring.number, wiring.label, wiring.headline, wiring.keys, wiring.plan))
+
+    def _dataset(self, label: str) -> DatasetFacts:
+        if label in self._facts:
+            return self._facts[label]
+        found = [component for component in self._catalog.named("datasets", label) if component.facts]
+        if len(found) == 1 and found[0].facts:
+            return DatasetFacts(label, (label,), found[0].facts.tags, found[0].facts.primary)
+        return DatasetFacts(label, (label,) if label else ())
+
+    def _scorer(self, decision: Decision, plan: DatasetPlan) -> Scorer:
+        assert decision.component is not None
+        ready = self._set_up(decision.component, decision.consent)
+        facts = decision.component.facts
+        return Scorer(
+            number=ready.number,
+            id=ready.id,
+            evaluator=ready.evaluator,
+            key=ready.key,
+            needs=facts.needs if facts else {},
+            reads=facts.reads if facts else None,
+            prefix=decision.prefix,
+            yields=frozenset(decision.yields),
+            deterministic=facts is None or facts.deterministic,
+            cpu_bound=facts is not None and facts.cpu_bound,
+            keys=_meanings(decision),
+            provenance=_provenance(ready.id, decision.component),
+        )
+
+    def _set_up(self, component: Component, consent: str | None) -> _Ready:
+        if component.id not in self._ready:
+            evaluator = build(component, self._options_of(component), self._environ)
+            if not isinstance(evaluator, Evaluator):
+                raise PluginError(
+                    f"Evaluator {component.id} is no evaluator: {type(evaluator).__name__} has no name or no score()."
+                )
+            if consent == "executes-model-code":
+                _require_isolation(component, evaluator)
+            version = component.facts.version if component.facts else ""
+            key = evaluator_key(component.id, version, evaluator_parameters(evaluator))
+            self._ready[component.id] = _Ready(
+                _number(self._evaluator_numbers, component.id), component.id, evaluator, key, component
+            )
+        return self._ready[component.id]
+
+    def _object_scorer(self, evaluator: Evaluator) -> Scorer:
+        component = component_of(self._catalog, "evaluators", evaluator)
+        facts = component.facts if component else None
+        name = component.id if component else f"{type(evaluator).__module__}.{type(evaluator).__qualname__}"
+        taken = [ready for ready in self._ready.values() if ready.evaluator is not evaluator]
+        if any(ready.id == name for ready in taken):
+            name = f"{name}#{evaluator.name}"
+            if any(ready.id == name for ready in taken):
+                raise ConfigurationError(f"Two evaluators are called {name}. Give them different names.")
+        if name not in self._ready:
+            version = facts.version if facts else str(getattr(evaluator, "version", ""))
+            key = evaluator_key(name, version, evaluator_parameters(evaluator))
+            self._ready[name] = _Ready(_number(self._evaluator_numbers, name), name, evaluator, key, component)
+        ready = self._ready[name]
+        prefix = self._object_prefixes.get(evaluator.name, "")
+        return Scorer(
+            number=ready.number,
+            id=name,
+            evaluator=evaluator,
+            key=ready.key,
+            needs=facts.needs if facts else {},
+            reads=facts.reads if facts else None,
+            prefix=prefix,
+            deterministic=facts is None or facts.deterministic,
+            cpu_bound=facts is not None and facts.cpu_bound,
+            keys={
+                f"{prefix}{key}": KeyMeaning(name, score.worst)
+                for key, score in (facts.scores if facts else {}).items()
+            },
+            provenance=_provenance(name, component) | {"rule": "given as an object"},
+        )
+
+    def _headline(self, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:
+        if plan.headline is not None or not self._objects:
+            return plan.headline
+        declared = [key for scorer in scorers for key in scorer.keys]
+        if plan.dataset.primary in declared:
+            return plan.dataset.primary
+        for evaluator in self._objects:
+            component = component_of(self._catalog, "evaluators", evaluator)
+            if component is None or component.facts is None:
+                return None  # known once it has scored
+            return component.facts.primary
+        return None
+
+    def _options_of(self, component: Component) -> Mapping[str, Any]:
+        return {**self._options.get(component.name, {}), **self._options.get(component.id, {})}
+
+    def _check_options(self) -> None:
+        known = [component.name for component in self._catalog.of_kind("evaluators")]
+        for name in self._options:
+            if not self._catalog.named("evaluators", name):
+                raise UnknownNameError("evaluator", name, known, PACKAGE_HINT)
+
+
+def _number(numbers: dict[str, int], name: str) -> int:
+    return numbers.setdefault(name, max(numbers.values(), default=-1) + 1)
+
+
+def _meanings(decision: Decision) -> dict[str, KeyMeaning]:
+    scores = decision.facts.scores if decision.facts else {}
+    named = {decision.prefix + key: KeyMeaning(decision.evaluator, score.worst) for key, score in scores.items()}
+    return {key: meaning for key, meaning in named.items() if key not in decision.yields}
+
+
+def _collisions(scorers: Sequence[Scorer]) -> dict[str, list[str]]:
+    owners: dict[str, list[str]] = {}
+    for scorer in scorers:
+        for key in scorer.keys:
+            owners.setdefault(key, []).append(scorer.id)
+    return {key: names for key, names in owners.items() if len(names) > 1}
+
+
+def _plan_record(plan: DatasetPlan, scorers: Sequence[Scorer]) -> dict[str, Any]:
+    record = plan.to_dict()
+    for scorer in scorers:
+        record["evaluators"].setdefault(scorer.id, dict(scorer.provenance))
+    return record
+
+
+def _provenance(name: str, component: Component | None) -> dict[str, Any]:
+    if component is None:
+        return {"evaluator": name, "distribution": "", "distribution_version": "", "version": "", "manifest_sha256": ""}
+    return {
+        "evaluator": name,
+        "distribution": component.distribution.name,
+        "distribution_version": component.distribution.version,
+        "version": component.facts.version if component.facts else "",
+        "manifest_sha256": component.distribution.manifest_hash,
+    }
+
+
+def _require_isolation(component: Component, evaluator: object) -> None:
+    isolation = getattr(evaluator, "isolation", None)
+    try:
+        tier = isolation() if callable(isolation) else None
+    except RuntimeError as error:
+        raise WiringError(f"{component.id}: {error}") from error
+    if not tier:
+        raise WiringError(
+            f"{component.id} would run code that a model wrote, and no isolating sandbox was found here. Allow it with "
+            f"--allow executes-model-code, or leave it out with --without {component.name}."
+        )

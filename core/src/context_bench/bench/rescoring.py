@@ -1,0 +1,80 @@
+"""Rescoring: new or changed evaluators over the stored responses of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from context_bench.bench.planner import Planner
+from context_bench.bench.reading import read_result
+from context_bench.bench.requests import Request
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.hooks import Hooks
+from context_bench.plugins.wiring import DatasetFacts
+from context_bench.results import EvalResult
+from context_bench.runner.again import Again
+from context_bench.runner.loop import Loop
+from context_bench.runner.parts import Slot
+from context_bench.runner.work import Workbench
+from context_bench.store.runfile import RunFile
+from context_bench.tokens import WordTokenizer
+
+
+def rescore(
+    catalog: Catalog,
+    path: Path,
+    change: Callable[[Request], Request],
+    *,
+    force: bool = False,
+    on_warning: Callable[[str], None] | None = None,
+) -> EvalResult:
+    """Run new or changed evaluators over the stored responses of a run; no system is asked anything.
+
+    Args:
+        catalog: What is installed.
+        path: The run file; the scores are added to it.
+        change: Changes what the run said about evaluators.
+        force: Whether to score again also what the same evaluators scored before.
+        on_warning: Is told what the user should know.
+
+    Raises:
+        StoreError: The file is no run file, or was written without its examples.
+        ContextBenchError: The evaluators do not fit, or one of them cannot be used.
+    """
+    store = RunFile.open(path)
+    config = store.run()["config"]
+    request = change(Request.from_dict(config) if "systems" in config else Request())
+    store.begin()
+    planner = Planner(
+        catalog,
+        request.choice(catalog),
+        (),
+        request.options,
+        os.environ,
+        Hooks(catalog),
+        on_warning,
+        store,
+    )
+    for label in store.labels():
+        plan = label.plan
+        planner.know(DatasetFacts(label.label, tuple(plan["names"]), tuple(plan["tags"]), plan.get("primary")))
+        planner.wire(label.label)
+    slots = [
+        Slot(entry["slot"], entry["label"], _Silent(entry["label"]), entry["key"], False) for entry in store.systems()
+    ]
+    workbench = Workbench(WordTokenizer())
+    Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force).jobs())
+    store.seal()
+    return read_result(path)
+
+
+class _Silent:
+    """Stands in for a system that must not be asked."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def process(self, example: dict[str, Any]) -> Mapping[str, Any]:
+        raise AssertionError(f"rescore asked the system {self.name}")

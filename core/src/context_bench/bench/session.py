@@ -1,0 +1,263 @@
+"""A session: slots, streams and a planner, run against a run file, become a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+from time import perf_counter
+from typing import Any
+
+from attrs import Factory, frozen
+
+from context_bench.bench.planner import Planner
+from context_bench.errors import ContextBenchError, RunStoppedError
+from context_bench.metrics import (
+    CompressionRatio,
+    CostOfPass,
+    Counts,
+    Latency,
+    MeanScore,
+    ParetoRank,
+    PassRate,
+    PerDatasetBreakdown,
+    check_score_field,
+)
+from context_bench.plugins.hooks import Hooks
+from context_bench.protocols import Metric
+from context_bench.records import ANY_KEY
+from context_bench.results import EvalResult, StoredRows
+from context_bench.runner.again import Again
+from context_bench.runner.budget import Budget
+from context_bench.runner.failures import Failures
+from context_bench.runner.feed import Feed
+from context_bench.runner.loop import Loop
+from context_bench.runner.parts import Slot, Stream
+from context_bench.runner.progress import Progress
+from context_bench.runner.routes import is_slow
+from context_bench.runner.traffic import Traffic
+from context_bench.runner.work import Workbench
+from context_bench.store.entries import StoredRow
+from context_bench.store.reuse import EarlierResponses
+from context_bench.store.runfile import RunFile
+from context_bench.tokens import WordTokenizer
+
+INTERRUPTED = 130
+
+
+@frozen(eq=False)
+class Session:
+    """Everything that one run needs.
+
+    Attributes:
+        store: The run file.
+        slots: The systems.
+        streams: The datasets.
+        planner: Wires evaluators.
+        hooks: Lifecycle hooks.
+        metrics: Metrics; None takes the usual ones.
+        max_workers: Number of threads.
+        samples: Repetitions of each example.
+        text_fields: Fields whose tokens are counted; None counts the prompt's.
+        score_field, threshold: Parameters of the usual metrics.
+        config: What is recorded about the request.
+        progress: Shows how far the run is; None shows nothing.
+        earlier: Responses of earlier runs.
+        keep_bodies: Whether examples are stored whole.
+        owner: Kept alive with the result.
+        deadline: Seconds for one row as a whole; None for no limit.
+        requests_per_minute, tokens_per_minute: Limits of each endpoint; None for none but what it answers.
+        max_cost: US dollars that the run may cost, where costs are known.
+        max_failed: Share of rows that may fail, 0 to 1; the run stops early when it can no longer be met.
+        order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.feed.Feed`.
+        expected: Rows of the whole run, of all systems and samples; None when nobody knows.
+    """
+
+    store: RunFile
+    slots: Sequence[Slot]
+    streams: Sequence[Stream]
+    planner: Planner
+    hooks: Hooks
+    metrics: Sequence[Metric] | None = None
+    max_workers: int = 1
+    samples: int = 1
+    text_fields: Sequence[str] | None = None
+    score_field: str = "score"
+    threshold: float = 0.7
+    config: Mapping[str, Any] = Factory(dict)
+    progress: Progress | None = None
+    earlier: EarlierResponses | None = None
+    keep_bodies: bool = True
+    owner: object = None
+    deadline: float | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    max_cost: float | None = None
+    max_failed: float | None = None
+    order: str = "interleaved"
+    expected: int | None = None
+
+    def run(self, warnings: Sequence[str] = ()) -> EvalResult:
+        """Do what is still to be done, and return the result of the whole run.
+
+        Raises:
+            RunStoppedError: The run ended early; everything finished so far is in the run file.
+            MetricError: A metric asks for a score that no row has.
+        """
+        self.store.begin()
+        for slot in self.slots:
+            self.store.add_system(slot.number, slot.label, slot.key, slot.shared, slot.description)
+        for stream in self.streams:
+            self.store.add_dataset(stream.number, stream.label or stream.fallback, stream.description)
+            if stream.label is not None:
+                self.planner.wire(stream.label)
+        self._check_score_field()
+        self.hooks.run_started(dict(self.config))
+        workbench = Workbench(WordTokenizer(), self.text_fields)
+        feed = Feed(
+            self.slots,
+            self.streams,
+            self.planner.wire,
+            workbench,
+            self.samples,
+            self.store.finished,
+            self.earlier.find if self.earlier else None,
+            self.keep_bodies,
+            self.order,
+        )
+        started = perf_counter()
+        traffic = self._traffic()
+        if self.progress is not None:
+            self.progress.watch(traffic)
+        loop = Loop(workbench, self.store, self.max_workers, self._watch(), traffic, self.deadline)
+        try:
+            loop.run(feed.jobs(self.store))
+            if self._has_unscored():
+                loop.run(Again(self.store, self.slots, self.planner.wire).jobs())
+        except KeyboardInterrupt:
+            self._end("interrupted")
+            raise RunStoppedError("Interrupted.", str(self.store.path), INTERRUPTED) from None
+        except ContextBenchError as error:
+            answered = self._end("stopped")
+            path = str(self.store.path) if answered else None
+            raise RunStoppedError(str(error), path, error.exit_code) from error
+        except BaseException:
+            self._end("stopped")
+            raise
+        finally:
+            traffic.close()
+            if self.progress is not None:
+                self.progress.close()
+        self.store.settle_headlines()
+        self._end("finished")
+        return self._result(perf_counter() - started, feed.skipped, warnings)
+
+    def _traffic(self) -> Traffic:
+        budget = None
+        if self.max_cost is not None:
+            [(spent,)] = self.store.read(
+                "SELECT coalesce(sum(json_extract(output, '$.usage.cost')), 0) FROM responses WHERE NOT reused"
+            )
+            budget = Budget(self.max_cost, spent)
+        return Traffic(self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, budget)
+
+    def _has_unscored(self) -> bool:
+        """Whether an earlier session ended between the commit of a response and that of its slow scores."""
+        slow = {
+            scorer.number
+            for wiring in self.planner.wirings.values()
+            for scorer in wiring.scorers
+            if self.keep_bodies and is_slow(scorer)
+        }
+        query = (
+            "SELECT 1 FROM responses JOIN examples ON examples.id = responses.id & ~1048575 "
+            "WHERE label IN ({labels}) AND NOT EXISTS (SELECT 1 FROM evaluations "
+            "WHERE response = responses.id AND evaluator = {number}) AND NOT EXISTS "
+            "(SELECT 1 FROM failures WHERE response = responses.id AND evaluator = {number}) LIMIT 1"
+        )
+        for number in slow:
+            labels = ", ".join(
+                str(wiring.number)
+                for wiring in self.planner.wirings.values()
+                if any(scorer.number == number for scorer in wiring.scorers)
+            )
+            if any(self.store.read(query.format(labels=labels, number=number))):
+                return True
+        return False
+
+    def _check_score_field(self) -> None:
+        """Find a misspelt score before the first example, where every label and key is known by then."""
+        known = [key for wiring in self.planner.wirings.values() for key in wiring.keys]
+        if ANY_KEY in known or any(stream.label is None for stream in self.streams):
+            return
+        for metric in self.metrics if self.metrics is not None else [MeanScore(self.score_field)]:
+            check_score_field(metric, (), known)
+
+    def _watch(self) -> Callable[[StoredRow], None] | None:
+        if self.progress is None and not self.hooks.watch_rows and self.max_failed is None:
+            return None
+        failures = Failures(self.max_failed, self.expected)
+
+        def watch(row: StoredRow) -> None:
+            failures.row(row)
+            if self.progress is not None:
+                self.progress.row(row)
+            if self.hooks.watch_rows:
+                number = row.id.pack()
+                for finished in self.store.rows(number, number):
+                    self.hooks.row_finished(finished)
+
+        return watch
+
+    def _end(self, status: str) -> int:
+        self.store.finish(status, now())
+        if self.owner is None:
+            self.store.seal()
+        counts = self.store.counts().values()
+        answered, failed = sum(pair[0] for pair in counts), sum(pair[1] for pair in counts)
+        self.hooks.run_finished(status, answered + failed, failed)
+        return answered
+
+    def _result(self, seconds: float, skipped: int, warnings: Sequence[str]) -> EvalResult:
+        rows = StoredRows(self.store, self.owner)
+        labels = self.store.labels()
+        metrics = self.metrics
+        if metrics is None:
+            metrics = usual_metrics(self.score_field, self.threshold, len(labels), len(self.slots))
+        done = len(rows) - skipped
+        config = {
+            **self.config,
+            "systems": [slot.label for slot in self.slots],
+            "datasets": [label.label for label in labels],
+            "evaluators": [entry["id"] for entry in self.store.evaluators()],
+            "wiring": {label.label: label.plan for label in labels},
+            "metrics": [metric.name for metric in metrics],
+            "num_examples": sum(entry["length"] or 0 for entry in self.store.datasets()),
+            "max_workers": self.max_workers,
+            "score_field": self.score_field,
+            "tokenizer": WordTokenizer.name,
+        }
+        timing = {"seconds": seconds, "rows_per_second": done / seconds if seconds else 0.0, "reused_rows": skipped}
+        declared = [key for label in labels for key in label.keys]
+        return EvalResult(rows, metrics, timing, config, declared, warnings)
+
+
+def usual_metrics(score_field: str, threshold: float, labels: int, systems: int) -> list[Metric]:
+    """Return the metrics of a run for which none were asked."""
+    metrics: list[Metric] = [
+        Counts(),
+        MeanScore(score_field),
+        PassRate(threshold, score_field),
+        CompressionRatio(),
+        CostOfPass(threshold, score_field),
+        Latency(),
+    ]
+    if labels > 1:
+        metrics.append(PerDatasetBreakdown(score_field))
+    if systems > 1:
+        metrics.append(ParetoRank())
+    return metrics
+
+
+def now() -> str:
+    """Return the time as ISO 8601 in UTC."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,154 @@
+"""What a user asks for, in the words of the command line and the project file.
+
+A system is ``[label=]name[:key=value[,key=value...]]``. A dataset is ``[label=]name[:config][,key=value...]``, or the path
+of a file in place of the name. Values cannot hold a comma; the project file can say anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import Factory, asdict, frozen
+
+from context_bench.errors import ConfigurationError
+
+
+@frozen
+class SystemSpec:
+    """A system as it was asked for.
+
+    Attributes:
+        name: Name of its component.
+        options: Options by name.
+        label: Its label in the run; None takes the name.
+        steps: Further systems that it feeds, in order.
+    """
+
+    name: str
+    options: Mapping[str, Any] = Factory(dict)
+    label: str | None = None
+    steps: tuple[SystemSpec, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The spec as it would be written, without its label."""
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        return "+".join([f"{self.name}:{options}" if options else self.name, *(step.text for step in self.steps)])
+
+
+@frozen
+class DatasetSpec:
+    """A dataset as it was asked for.
+
+    Attributes:
+        name: Name of its component, or the path of a file.
+        config: Its configuration; None takes the default.
+        options: Options by name.
+        label: Its label in the run; None takes the name and configuration.
+        split: Its split; None takes the default.
+        fields: Source path of a field, by the field's name.
+    """
+
+    name: str
+    config: str | None = None
+    options: Mapping[str, Any] = Factory(dict)
+    label: str | None = None
+    split: str | None = None
+    fields: Mapping[str, str] = Factory(dict)
+
+
+def parse_system(text: str) -> SystemSpec:
+    """Read a system spec.
+
+    >>> parse_system("short=bm25:ratio=0.3").options
+    {'ratio': '0.3'}
+
+    Raises:
+        ConfigurationError: The text is no spec.
+    """
+    label, name, rest = _split(text, "system")
+    if rest == [""]:
+        raise ConfigurationError(f"The system {text!r} ends with a colon, but gives no option.")
+    options = {}
+    for number, part in enumerate(rest):
+        key, equals, value = part.partition("=")
+        if not equals or not key:  # a later part is not repeated: it may be the rest of a secret that holds a comma
+            told = repr(part) if number == 0 else f"part {number + 1}"
+            raise ConfigurationError(f"In the system {name!r}, {told} is no option: write key=value.")
+        options[key] = value
+    return SystemSpec(name, options, label)
+
+
+def parse_dataset(text: str) -> DatasetSpec:
+    """Read a dataset spec.
+
+    >>> spec = parse_dataset("needle:multi-key,length=8000")
+    >>> spec.config, spec.options
+    ('multi-key', {'length': '8000'})
+
+    Raises:
+        ConfigurationError: The text is no spec.
+    """
+    label, name, rest = _split(text, "dataset")
+    config = None
+    options = {}
+    for number, part in enumerate(rest):
+        key, equals, value = part.partition("=")
+        if equals and key:
+            options[key] = value
+        elif number == 0 and part:
+            config = part
+        else:
+            raise ConfigurationError(f"In the dataset {text!r}, {part!r} is no option: write key=value.")
+    split = options.pop("split", None)
+    return DatasetSpec(name, config, options, label, split)
+
+
+def parse_pairs(texts: tuple[str, ...], what: str) -> dict[str, str]:
+    """Read ``key=value`` texts.
+
+    Raises:
+        ConfigurationError: One of them has another form, or a key stands twice.
+    """
+    pairs: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key or not value:
+            raise ConfigurationError(f"{what} {text!r} has the wrong form: write it as target=source.")
+        if key in pairs:
+            raise ConfigurationError(f"{what} {key!r} is given twice.")
+        pairs[key] = value
+    return pairs
+
+
+def spec_to_dict(spec: SystemSpec | DatasetSpec) -> dict[str, Any]:
+    """Return a spec as JSON-like values, as run files keep it."""
+    return asdict(spec, recurse=True)
+
+
+def system_from_dict(found: Mapping[str, Any]) -> SystemSpec:
+    """Return the system spec that :func:`spec_to_dict` wrote."""
+    steps = tuple(system_from_dict(step) for step in found.get("steps", ()))
+    return SystemSpec(found["name"], found.get("options", {}), found.get("label"), steps)
+
+
+def dataset_from_dict(found: Mapping[str, Any]) -> DatasetSpec:
+    """Return the dataset spec that :func:`spec_to_dict` wrote."""
+    return DatasetSpec(
+        found["name"],
+        found.get("config"),
+        found.get("options", {}),
+        found.get("label"),
+        found.get("split"),
+        found.get("fields", {}),
+    )
+
+
+def _split(text: str, what: str) -> tuple[str | None, str, list[str]]:
+    head, colon, tail = text.partition(":")
+    label, equals, name = head.rpartition("=")
+    name = name.strip()
+    if not name or (equals and not label.strip()):
+        raise ConfigurationError(f"{text!r} names no {what}. Write [label=]name[:key=value,...].")
+    return label.strip() or None, name, tail.split(",") if colon else []

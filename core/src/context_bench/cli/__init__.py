@@ -1,0 +1,46 @@
+"""The command line. It has no logic of its own; each group of commands is a module, imported when it is called."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    code = execute(sys.argv[1:] if arguments is None else arguments)
+    gc.freeze()  # the process ends here: what is alive need not be searched for garbage
+    sys.exit(code)
+
+
+def execute(arguments: list[str]) -> int:
+    """Run the command line and return its exit code.
+
+    0 good; 1 an internal error; 2 usage, configuration or plugin trouble; 10 a gate is missed; 11 inconclusive; 12 too many
+    rows failed; 130 interrupted.
+    """
+    import click
+
+    from context_bench.cli.app import app
+    from context_bench.errors import ContextBenchError
+
+    try:
+        result = app.main(arguments, prog_name="context-bench", standalone_mode=False)
+    except ContextBenchError as error:
+        click.echo(f"Error: {error}", err=True)
+        return error.exit_code
+    except click.UsageError as error:
+        error.show()
+        return 2
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return 130
+    except BrokenPipeError:
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone, which is their right
+        return 0
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,65 @@
+"""The top of the command line: what commands there are, and where each of them lives."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from context_bench import __version__
+
+_COMMANDS = {
+    "run": ("context_bench.cli.run:run", "Give a dataset's examples to systems and score the answers."),
+    "resume": ("context_bench.cli.runs:resume", "Finish a run that was interrupted."),
+    "rescore": ("context_bench.cli.runs:rescore", "Score stored responses with new or changed evaluators."),
+    "report": ("context_bench.cli.runs:report", "Show or write the result of a run file."),
+    "export": ("context_bench.cli.runs:export", "Write the rows of a run file as JSON lines."),
+    "verify": ("context_bench.cli.verify:verify", "Tell whether a run file is whole and its scores come out again."),
+    "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
+    "explain": ("context_bench.cli.explain:explain", "Tell why things are as they are."),
+    "plugins": ("context_bench.cli.plugins:plugins", "What is installed, in what state, wired to what."),
+    "datasets": ("context_bench.cli.components:datasets", "The installed datasets."),
+    "systems": ("context_bench.cli.components:systems", "The installed systems."),
+    "evaluators": ("context_bench.cli.components:evaluators", "The installed evaluators."),
+    "metrics": ("context_bench.cli.components:metrics", "The installed metrics."),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported when they are called. Flags without a command mean ``run``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        from context_bench.errors import UnknownNameError
+
+        if args and args[0] not in _COMMANDS:
+            raise UnknownNameError("command", args[0], _COMMANDS, "`context-bench --help` shows all.")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.version_option(__version__, prog_name="context-bench")
+def app() -> None:
+    """Measure systems that touch an LLM's context, and score what they answer.
+
+    Flags without a command mean `run`: context-bench --system identity --dataset needle.
+    """

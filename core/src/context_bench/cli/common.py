@@ -1,0 +1,109 @@
+"""What several commands share: plugin settings, the project file, and how lines are written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from context_bench.errors import ContextBenchError, UnknownNameError
+from context_bench.plugins.catalog import PACKAGE_HINT, Catalog
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.project_file import load_project
+from context_bench.plugins.settings import PluginSettings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+plugin_option = click.option(
+    "-p",
+    "plugin_switches",
+    multiple=True,
+    metavar="[no:]NAME",
+    help="Switch a plugin off (no:NAME) or on, against the environment and the project file.",
+)
+project_option = click.option(
+    "--project",
+    "project_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Project file.  [default: context-bench.toml here, if there is one]",
+)
+failed_option = click.option(
+    "--max-failed",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="More failed rows than this give exit code 12, as soon as they are certain.  [default: 1]",
+)
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
+log_option = click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How progress is told where there is no terminal.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+
+
+def open_catalog(switches: tuple[str, ...], project: Mapping[str, Any], without: tuple[str, ...] = ()) -> Catalog:
+    """Discover what is installed, with the settings of the project, the environment and the command line.
+
+    Args:
+        switches: Values of ``-p``.
+        project: The project file.
+        without: Values of ``--without``: to leave an evaluator out is to switch it off.
+
+    Raises:
+        UnknownNameError: A switch names nothing that is installed.
+    """
+    off = (f"no:{name}" for name in without)
+    catalog = discover(PluginSettings.read(project.get("plugins", {}), os.environ, (*switches, *off)))
+    known = {name for component in catalog for name in component.names}
+    for switch in switches:
+        if switch.removeprefix("no:") not in known:
+            raise UnknownNameError("plugin", switch.removeprefix("no:"), known, PACKAGE_HINT)
+    return catalog
+
+
+def catalog_of_environment() -> Catalog:
+    """Discover what is installed while the command line itself is being read; a faulty project file is told later."""
+    try:
+        return open_catalog((), load_project())
+    except ContextBenchError:
+        return open_catalog((), {})
+
+
+def echo_json(value: Any) -> None:
+    """Write a value to standard output as strict JSON."""
+    import json
+
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def warn(line: str) -> None:
+    """Write a warning to standard error, as one line."""
+    click.echo(click.style("Warning: ", fg="yellow") + " ".join(line.split()), err=True)
+
+
+def width() -> int:
+    """Return the width of the terminal, 80 when there is none."""
+    from shutil import get_terminal_size
+
+    return max(40, get_terminal_size((80, 24)).columns)
+
+
+def wrapped(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
+    """Return ``label`` and a text wrapped beside it."""
+    from textwrap import fill
+
+    head = " " * indent + label.ljust(gutter)
+    return fill(
+        text or "-",
+        width=width(),
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,116 @@
+"""``context-bench explain``: why things are as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from context_bench.cli import explain_rows
+from context_bench.cli.common import echo_json, json_option, open_catalog, plugin_option, project_option, warn, wrapped
+from context_bench.plugins.catalog import OK
+from context_bench.plugins.project_file import load_project
+
+
+@click.group()
+def explain() -> None:
+    """Tell why things are as they are."""
+
+
+explain.add_command(explain_rows.row)
+explain.add_command(explain_rows.key)
+
+
+@explain.command("wiring")
+@click.option(
+    "--dataset",
+    "-d",
+    "datasets",
+    multiple=True,
+    required=True,
+    metavar="SPEC",
+    help="A dataset, a file, or a label that rows carry; repeatable.",
+)
+@click.option("--tag", "tags", multiple=True, help="A tag that the dataset would have; repeatable.")
+@click.option("--evaluators", metavar="A,B", help="As in `run`.")
+@click.option("--also", multiple=True, metavar="NAME", help="As in `run`.")
+@click.option("--without", multiple=True, metavar="NAME", help="As in `run`.")
+@click.option("--allow", multiple=True, metavar="CAPABILITY", help="As in `run`.")
+@click.option("--prefix", "prefixes", multiple=True, metavar="NAME=PREFIX", help="As in `run`.")
+@click.option(
+    "--given", multiple=True, metavar="FLAG", help="A flag that would be given, such as judge-url; repeatable."
+)
+@json_option
+@plugin_option
+@project_option
+def wiring(
+    datasets: tuple[str, ...],
+    tags: tuple[str, ...],
+    evaluators: str | None,
+    also: tuple[str, ...],
+    without: tuple[str, ...],
+    allow: tuple[str, ...],
+    prefixes: tuple[str, ...],
+    given: tuple[str, ...],
+    as_json: bool,
+    plugin_switches: tuple[str, ...],
+    project_path: Path | None,
+) -> int:
+    """Tell which evaluators score the rows of a dataset, by which rule, and why the others do not.
+
+    Nothing is imported. The exit code is 2 when a run on this dataset would stop.
+    """
+    from context_bench.bench.specs import parse_pairs
+    from context_bench.bench.wiring_report import explain_wiring
+    from context_bench.plugins.plan import Choice
+
+    switches = (*plugin_switches, *(f"no:{name}" for name in without))
+    catalog = open_catalog(switches, load_project(project_path))
+    choice = Choice(
+        None if evaluators is None else tuple(filter(None, (name.strip() for name in evaluators.split(",")))),
+        also,
+        frozenset(without),
+        frozenset(flag.removeprefix("--") for flag in given),
+        frozenset(allow),
+        parse_pairs(prefixes, "--prefix"),
+    )
+    reports = [explain_wiring(catalog, dataset, tags, choice) for dataset in datasets]
+    if as_json:
+        echo_json({report["dataset"]: report for report in reports})
+    else:
+        for report in reports:
+            _show(report)
+    return 2 if any(report["error"] for report in reports) else 0
+
+
+def show_plan(plan: Any) -> None:
+    """Write a plan as `explain wiring` does."""
+    from context_bench.bench.wiring_report import plan_report
+
+    _show(plan_report(plan))
+
+
+def _show(report: dict[str, Any]) -> None:
+    dataset = click.style(report["dataset"] or "rows without a label", bold=True)
+    if report["error"]:
+        click.echo(f"{dataset}: {click.style('a run would stop', fg='red')}")
+        click.echo(wrapped("", report["error"], 2, 0))
+    else:
+        click.echo(f"{dataset}: headline {report['headline'] or 'none'}")
+    for entry in report["evaluators"]:
+        mark = click.style("+", fg="green") if entry["wired"] else "-"
+        state = "" if entry["state"] == OK else click.style(f" [{entry['state']}]", fg="red")
+        click.echo(f"  {mark} {entry['evaluator']}{state}")
+        click.echo(wrapped("", entry["reason"], 6, 0))
+        if entry["state_reason"] and entry["state_reason"] not in entry["reason"]:
+            click.echo(wrapped("why", entry["state_reason"], 6, 8))
+        if entry["remedy"]:
+            click.echo(wrapped("remedy", entry["remedy"], 6, 8))
+        if entry["wired"] and entry["keys"]:
+            click.echo(wrapped("scores", ", ".join(entry["keys"]), 6, 8))
+        if entry["needs_isolation"]:
+            click.echo(wrapped("only", "in an isolating sandbox, or with --allow executes-model-code", 6, 8))
+    for warning in report["warnings"]:
+        warn(warning)
+    click.echo()

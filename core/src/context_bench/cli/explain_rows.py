@@ -1,0 +1,116 @@
+"""``context-bench explain row`` and ``explain key``: the story of one example in one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from context_bench.cli.common import echo_json, json_option, wrapped
+
+run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
+example_argument = click.argument("example_id", metavar="ID")
+
+
+@click.command("row")
+@run_argument
+@example_argument
+@json_option
+def row(run_file: Path, example_id: str, as_json: bool) -> None:
+    """Tell an example's whole story: its wiring, attempts, scores with details, and what failed.
+
+    ID is the example's id, or `#7` for the one in place 7 when it has none.
+    """
+    from context_bench.bench.story import row_stories
+    from context_bench.results import strict
+
+    stories = row_stories(run_file, example_id)
+    if as_json:
+        echo_json(strict(stories))
+        return
+    for story in stories:
+        _show_row(story)
+
+
+@click.command("key")
+@run_argument
+@example_argument
+@click.option(
+    "--reuse",
+    "against",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Run file or folder: tell why its responses have or have not the same keys; repeatable.",
+)
+@json_option
+def key(run_file: Path, example_id: str, against: tuple[Path, ...], as_json: bool) -> None:
+    """Tell what is in an example's keys, and why its response was or was not reused."""
+    from context_bench.bench.story import key_stories
+    from context_bench.results import strict
+
+    stories = key_stories(run_file, example_id, against)
+    if as_json:
+        echo_json(strict(stories))
+        return
+    for story in stories:
+        _show_key(story)
+
+
+def _show_row(story: dict[str, Any]) -> None:
+    sample = f" sample {story['sample']}" if story["sample"] else ""
+    state = click.style("failed", fg="red") if story["failed"] else f"score {_number(story['score'])}"
+    click.echo(f"{click.style(story['system'], bold=True)}: {story['example_id']}{sample}, {state}")
+    _line("dataset", f"{story['dataset'] or 'rows without a label'}, place {story['position']}")
+    for name, value in (story["example"] or {}).items():
+        _line(name, _short(value))
+    _line("response", _short(story["response"]))
+    measured = {name: value for name, value in story["metadata"].items() if name != "headers"}
+    told = ", ".join(f"{name} {value}" for name, value in measured.items())
+    _line("call", f"{story['latency']:.3f} s, {told}, {story['input_tokens']} tokens given")
+    for name, why in story["wiring"].items():
+        _line("wired", f"{name}: {why}")
+    for name, value in story["scores"].items():
+        headline = " (the headline)" if name == story["headline"] else ""
+        _line("score", f"{name} = {_number(value)}{headline}")
+    for name, details in story["details"].items():
+        _line("details", f"{name}: {_short(details)}")
+    for name, why in story["unscored"].items():
+        _line("unscored", f"{name}: {why}")
+    for error in story["errors"]:
+        who = error["evaluator"] or "the system"
+        _line("failure", f"{who}: {error['kind']}: {error['message']} (attempts: {error['attempts']})")
+        if error["traceback"]:
+            click.echo("".join(f"      {line}\n" for line in error["traceback"].rstrip().splitlines()), nl=False)
+    click.echo()
+
+
+def _show_key(story: dict[str, Any]) -> None:
+    sample = f" sample {story['sample']}" if story["sample"] else ""
+    click.echo(f"{click.style(story['system'], bold=True)}: {story['example_id']}{sample}")
+    made_of = story["made_of"]
+    _line("key", story["response_key"])
+    _line("system", f"{made_of['system_key']} {_short(made_of['system'])}")
+    _line("example", made_of["example_hash"])
+    _line("not in it", ", ".join(story["in_no_key"]))
+    if not story["valid_in_other_runs"]:
+        _line("only here", "the system has no fingerprint, so its responses are never reused in other runs")
+    _line("reused", "yes, from an earlier run" if story["reused"] else "no, the system was asked")
+    for name, found in story["score_keys"].items():
+        _line("scores", f"{found['key']} {name}")
+    for other in story["earlier_runs"]:
+        _line("held to", f"{other['run']}: {other['verdict']}")
+    click.echo()
+
+
+def _line(label: str, text: str) -> None:
+    click.echo(wrapped(label, " ".join(text.split()), 2, 11))
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+def _short(value: Any, most: int = 400) -> str:
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"

@@ -1,0 +1,83 @@
+"""Where results go: a table or text to standard output, and files by their suffix."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.loading import build
+from context_bench.protocols import Reporter
+from context_bench.results import EvalResult
+
+SUFFIXES = {".md": "markdown", ".json": "json", ".csv": "csv", ".txt": "table"}
+
+output_option = click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=f"Write a report; its suffix says which: {' '.join(SUFFIXES)}. Repeatable.",
+)
+format_option = click.option(
+    "--format",
+    "result_format",
+    default="table",
+    show_default=True,
+    metavar="NAME",
+    help="What standard output gets: table, markdown, json, csv, none, or an installed reporter.",
+)
+
+
+class Reports:
+    """The reports that a command was asked for; anything wrong with them is found before the run.
+
+    Args:
+        catalog: What is installed.
+        outputs: Files to write.
+        result_format: Reporter for standard output, or ``none``.
+
+    Raises:
+        ConfigurationError: A file has no known suffix, or no folder to lie in.
+        UnknownNameError: There is no such reporter.
+    """
+
+    def __init__(self, catalog: Catalog, outputs: Sequence[Path], result_format: str) -> None:
+        self._screen = None if result_format == "none" else _reporter(catalog, result_format)
+        self._files = [(path, _reporter(catalog, _format_of(catalog, path))) for path in outputs]
+
+    def write(self, result: EvalResult) -> None:
+        """Write the result everywhere it was asked for."""
+        if self._screen is not None:
+            self._screen.write(result, sys.stdout)
+        for path, reporter in self._files:
+            try:
+                with path.open("w", encoding="utf-8", newline="") as stream:
+                    reporter.write(result, stream)
+            except OSError as error:
+                raise ConfigurationError(f"The report {path} cannot be written: {error}.") from error
+            click.echo(f"Report: {path}", err=True)
+
+
+def _reporter(catalog: Catalog, name: str) -> Reporter:
+    reporter = build(catalog.find("reporters", name), {})
+    if not isinstance(reporter, Reporter):
+        raise ConfigurationError(f"Reporter {name} is no reporter: it has no name or no write().")
+    return reporter
+
+
+def _format_of(catalog: Catalog, path: Path) -> str:
+    if not path.parent.is_dir():
+        raise ConfigurationError(f"There is no folder {path.parent} for the report {path.name}.")
+    claims = dict(SUFFIXES)
+    for component in catalog.of_kind("reporters"):
+        for suffix in component.facts.files if component.facts else ():
+            claims.setdefault(suffix, component.id)
+    if path.suffix.lower() not in claims:
+        raise UnknownNameError("report suffix", path.suffix or path.name, claims)
+    return claims[path.suffix.lower()]

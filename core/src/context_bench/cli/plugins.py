@@ -1,0 +1,136 @@
+"""``context-bench plugins``: the page that a team opens first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from context_bench.cli.common import echo_json, json_option, open_catalog, plugin_option, project_option, warn, wrapped
+from context_bench.cli.listing import listing, table
+from context_bench.errors import UnknownNameError
+from context_bench.plugins.catalog import BLOCKED, OK, PACKAGE_HINT, Catalog, Component, singular
+from context_bench.plugins.description import describe
+from context_bench.plugins.facts import KINDS
+from context_bench.plugins.project_file import load_project
+
+
+@click.group()
+def plugins() -> None:
+    """What is installed, in what state, wired to what."""
+
+
+@plugins.command("list")
+@click.option("--load", is_flag=True, help="Import every plugin too, which finds those that fail at it.")
+@click.option("--kind", type=click.Choice(KINDS), metavar="KIND", help=f"Only these: {', '.join(KINDS)}.")
+@json_option
+@plugin_option
+@project_option
+def list_plugins(
+    load: bool, kind: str | None, as_json: bool, plugin_switches: tuple[str, ...], project_path: Path | None
+) -> None:
+    """List every component: state, distribution, what it is wired to, scores and needs.
+
+    Nothing is imported, so this works with every plugin broken. Only --load can tell that a plugin fails at its import.
+    """
+    catalog = open_catalog(plugin_switches, load_project(project_path))
+    if load:
+        catalog = Catalog(map(_loaded, catalog))
+    shown = [component for component in catalog if kind in (None, component.kind)]
+    if as_json:
+        echo_json([describe(component) for component in shown])
+    else:
+        click.echo("\n".join(listing(catalog, shown)))
+
+
+@plugins.command("show")
+@click.argument("name")
+@click.option("--load", is_flag=True, help="Import it too.")
+@json_option
+@plugin_option
+@project_option
+def show(name: str, load: bool, as_json: bool, plugin_switches: tuple[str, ...], project_path: Path | None) -> None:
+    """Show everything that is known about a component or a distribution."""
+    found = _named(open_catalog(plugin_switches, load_project(project_path)), name)
+    if load:
+        found = [_loaded(component) for component in found]
+    if as_json:
+        echo_json([describe(component) for component in found])
+        return
+    for component in found:
+        click.echo("\n".join([*table(describe(component)), ""]))
+
+
+@plugins.command("check")
+@click.argument("names", nargs=-1)
+@click.option("--no-load", is_flag=True, help="Look at the manifests only; import nothing.")
+@json_option
+@plugin_option
+@project_option
+def check(
+    names: tuple[str, ...], no_load: bool, as_json: bool, plugin_switches: tuple[str, ...], project_path: Path | None
+) -> int:
+    """Check plugins as their authors should: manifest, entry points, classes, options.
+
+    Without NAMES everything is checked that is not blocked. Unknown manifest keys, which a run only warns of, are faults
+    here. The exit code is 2 when there is any.
+    """
+    from context_bench.plugins.check import check_component
+
+    catalog = open_catalog(plugin_switches, load_project(project_path))
+    found = [c for name in names for c in _named(catalog, name)] or [c for c in catalog if c.state != BLOCKED]
+    verdicts = {f"{c.id} ({singular(c.kind)})": check_component(c, not no_load) for c in found}
+    if as_json:
+        echo_json(verdicts)
+    else:
+        for name, faults in verdicts.items():
+            count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
+            click.echo(f"{name}: {click.style(count, fg='red') if faults else click.style('ok', fg='green')}")
+            for fault in faults:
+                click.echo(wrapped("-", fault, 4, 2))
+    return 2 if any(verdicts.values()) else 0
+
+
+@plugins.command("disable")
+@click.argument("name")
+@project_option
+def disable(name: str, project_path: Path | None) -> None:
+    """Switch a plugin off in the project file."""
+    from context_bench.plugins.project_file import set_disabled
+
+    _named(open_catalog((), {}), name)
+    changed = set_disabled(name, True, project_path)
+    click.echo(f"{name} is {'' if changed else 'already '}disabled in the project file.")
+
+
+@plugins.command("enable")
+@click.argument("name")
+@project_option
+def enable(name: str, project_path: Path | None) -> None:
+    """Switch a plugin on again in the project file."""
+    from context_bench.plugins.project_file import disabled_plugins, set_disabled
+
+    if name not in disabled_plugins(project_path):  # one that is not installed any more can be taken out too
+        _named(open_catalog((), {}), name)
+    changed = set_disabled(name, False, project_path)
+    click.echo(f"{name} is {'' if changed else 'already '}enabled in the project file.")
+    for component in open_catalog((), load_project(project_path)):
+        if name in component.names and component.state == BLOCKED:
+            warn(f"{component.id} is still blocked: {component.reason}. {component.cure}")
+
+
+def _named(catalog: Catalog, name: str) -> list[Component]:
+    found = [component for component in catalog if name in component.names]
+    if not found:
+        raise UnknownNameError("plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT)
+    return found
+
+
+def _loaded(component: Component) -> Component:
+    from context_bench.plugins.loading import try_load
+
+    usable = component.called_by_id()
+    if usable.state != OK:
+        return component
+    loaded = try_load(usable)[0]
+    return component if loaded.state == OK else loaded

@@ -1,0 +1,157 @@
+"""``context-bench resume``, ``report`` and ``export``: what can be done with a run file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from context_bench.cli.common import (
+    failed_option,
+    log_option,
+    open_catalog,
+    plugin_option,
+    project_option,
+    quiet_option,
+    warn,
+)
+from context_bench.cli.output import Reports, format_option, output_option
+from context_bench.errors import RunStoppedError
+from context_bench.plugins.project_file import load_project
+
+run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
+
+
+@click.command()
+@run_argument
+@failed_option
+@click.option("--deadline", type=float, metavar="SECONDS", help="As in `run`.  [default: as in the run]")
+@click.option("--max-cost", type=float, metavar="USD", help="As in `run`, with what was spent so far.")
+@quiet_option
+@log_option
+@output_option
+@format_option
+@plugin_option
+@project_option
+def resume(
+    run_file: Path,
+    max_failed: float | None,
+    deadline: float | None,
+    max_cost: float | None,
+    quiet: bool,
+    log_format: str,
+    outputs: tuple[Path, ...],
+    result_format: str,
+    plugin_switches: tuple[str, ...],
+    project_path: Path | None,
+) -> int:
+    """Finish a run: what was answered is not asked again, what failed is."""
+    from attrs import evolve
+
+    from context_bench.bench import runs
+    from context_bench.bench.requests import Request
+    from context_bench.cli.run import failed_share, stopped
+
+    allowed = 1.0
+
+    def change(request: Request) -> Request:
+        nonlocal allowed
+        share = None if max_failed is None else max_failed / 100
+        limits: dict[str, Any] = {"deadline": deadline, "max_cost": max_cost, "max_failed": share}
+        request = evolve(request, **{name: limit for name, limit in limits.items() if limit is not None})
+        allowed = 1.0 if request.max_failed is None else 100 * request.max_failed
+        return request
+
+    catalog = open_catalog(plugin_switches, load_project(project_path))
+    reports = Reports(catalog, outputs, result_format)
+    try:
+        result = runs.resume(
+            catalog, run_file, progress=not quiet, log_format=log_format, change=change, on_warning=warn
+        )
+    except RunStoppedError as error:
+        return stopped(error)
+    reports.write(result)
+    return failed_share(result, allowed)
+
+
+@click.command()
+@run_argument
+@click.option("--evaluators", metavar="A,B", help="Exactly these evaluators, instead of those of the run.")
+@click.option("--also", multiple=True, metavar="NAME", help="Add an evaluator; repeatable.")
+@click.option("--without", multiple=True, metavar="NAME", help="Leave an evaluator out; repeatable.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Set an option: evaluators.NAME.OPTION=VALUE; repeatable.",
+)
+@click.option("--force", is_flag=True, help="Score again also what the same evaluators scored before.")
+@output_option
+@format_option
+@plugin_option
+@project_option
+def rescore(
+    run_file: Path,
+    evaluators: str | None,
+    also: tuple[str, ...],
+    without: tuple[str, ...],
+    settings: tuple[str, ...],
+    force: bool,
+    outputs: tuple[Path, ...],
+    result_format: str,
+    plugin_switches: tuple[str, ...],
+    project_path: Path | None,
+) -> None:
+    """Score the stored responses of a run with new or changed evaluators; no system is asked."""
+    from attrs import evolve
+
+    from context_bench.bench.project import set_value
+    from context_bench.bench.requests import Request
+    from context_bench.bench.rescoring import rescore as score_again
+    from context_bench.bench.specs import parse_pairs
+
+    def change(request: Request) -> Request:
+        if evaluators is not None:
+            request = evolve(request, evaluators=tuple(filter(None, evaluators.split(","))))
+        request = evolve(request, also=(*request.also, *also), without=(*request.without, *without))
+        for path, value in parse_pairs(settings, "--set").items():
+            request = set_value(request, path, value)
+        return request
+
+    catalog = open_catalog(plugin_switches, load_project(project_path))
+    reports = Reports(catalog, outputs, result_format)
+    reports.write(score_again(catalog, run_file, change, force=force, on_warning=warn))
+
+
+@click.command()
+@run_argument
+@click.option("--score-field", metavar="KEY", help="Score that the metrics look at.  [default: as in the run]")
+@click.option("--threshold", type=float, metavar="X", help="Score that passes.  [default: as in the run]")
+@output_option
+@format_option
+def report(
+    run_file: Path, score_field: str | None, threshold: float | None, outputs: tuple[Path, ...], result_format: str
+) -> None:
+    """Show the result of a run again, or write it in another form; nothing is run."""
+    from context_bench.bench.reading import read_result
+
+    reports = Reports(open_catalog((), {}), outputs, result_format)
+    reports.write(read_result(run_file, score_field, threshold))
+
+
+@click.command()
+@run_argument
+@click.option("--canonical", is_flag=True, help="Leave out what differs between equal runs: timing, attempts, reuse.")
+def export(run_file: Path, canonical: bool) -> None:
+    """Write the rows of a run as JSON lines to standard output, in canonical order."""
+    from context_bench.bench.reading import canonical_row
+    from context_bench.results import row_to_dict, strict
+    from context_bench.store.runfile import RunFile
+
+    for row in RunFile.open(run_file).rows():
+        told = canonical_row(row) if canonical else row_to_dict(row)
+        sys.stdout.write(json.dumps(strict(told), ensure_ascii=False, allow_nan=False) + "\n")

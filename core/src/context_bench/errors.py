@@ -1,0 +1,130 @@
+"""Every deliberate error of context-bench.
+
+    ContextBenchError                  exit code 2 unless a child says otherwise
+     +- ConfigurationError             an option, a value or a combination that cannot work
+     |   +- UnknownNameError           a name that nothing answers to, with "did you mean"
+     +- PluginError                    a plugin that is needed cannot be used
+     |   +- ManifestError              a manifest that does not say what it must
+     +- WiringError                    evaluators and rows do not fit together
+     |   +- LockDriftError             the wiring is not the one that was locked
+     +- DatasetError                   a dataset that cannot be read
+     +- MetricError                    a metric that cannot be computed as asked
+     +- StoreError                     a run file that cannot be written or trusted
+     |   +- UnstorableError            a value that has no stable written form
+     +- RunStoppedError                a run that ended early and can be resumed
+
+A message says what is wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class ContextBenchError(Exception):
+    """Base of every error that context-bench raises on purpose; the command line prints it without a traceback."""
+
+    exit_code = 2
+
+
+class ConfigurationError(ContextBenchError):
+    """An option, a value or a combination of them cannot work."""
+
+
+class UnknownNameError(ConfigurationError):
+    """Nothing answers to a name that was asked for.
+
+    Attributes:
+        kind: What was looked for, such as ``"evaluator"``.
+        name: The name as it was given.
+        known: The names that would have worked.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(sorted(set(known)))
+        super().__init__(
+            " ".join(filter(None, [f"No {kind} is called {name!r}.", did_you_mean(name, self.known), hint]))
+        )
+
+
+class PluginError(ContextBenchError):
+    """A plugin that this run needs cannot be used."""
+
+
+class ManifestError(PluginError):
+    """A plugin manifest is malformed.
+
+    Attributes:
+        faults: One line for each fault, each beginning with the path of the field.
+    """
+
+    def __init__(self, where: str, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__(f"{where}: " + "; ".join(self.faults))
+
+
+class WiringError(ContextBenchError):
+    """Evaluators, datasets and rows do not fit together."""
+
+
+class LockDriftError(WiringError):
+    """The wiring of this run differs from the locked one."""
+
+
+class DatasetError(ContextBenchError):
+    """A dataset cannot be read, or one of its rows is not an example."""
+
+
+class MetricError(ContextBenchError):
+    """A metric cannot be computed as it was asked for."""
+
+
+class StoreError(ContextBenchError):
+    """A run file cannot be written, read or trusted."""
+
+
+class UnstorableError(StoreError):
+    """A value has no stable written form, so it can be neither stored nor hashed.
+
+    Attributes:
+        path: Where in the example or output the value stands.
+    """
+
+    def __init__(self, path: str, value: object) -> None:
+        self.path = path
+        kind = type(value)
+        super().__init__(
+            f"{path or 'the value'} is of type {kind.__module__}.{kind.__qualname__}, which has no stable written form. "
+            "Use text, numbers, booleans, lists, mappings, bytes, dates or decimals."
+        )
+
+
+class RunStoppedError(ContextBenchError):
+    """A run ended before its last row and can be resumed.
+
+    Attributes:
+        path: The run file to go on with; None when nothing was answered yet.
+    """
+
+    def __init__(self, message: str, path: str | None = None, exit_code: int = 2) -> None:
+        self.path = path
+        self.exit_code = exit_code
+        super().__init__(message)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a sentence with the closest known names, or the known names when none is close and they are few."""
+    import difflib
+
+    names = list(known)
+    by_lower = {candidate.lower(): candidate for candidate in names}
+    close = [by_lower[match] for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
+    if close:
+        return f"Did you mean {' or '.join(repr(candidate) for candidate in close)}?"
+    if 0 < len(names) <= 12:
+        return f"There is: {', '.join(names)}."
+    return ""

@@ -1,0 +1,28 @@
+"""``from context_bench.evaluators.rouge import rouge_l``: forwards to context-bench-rouge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from context_bench_rouge import RougeScore as RougeScore  # type: ignore[import-not-found, unused-ignore]
+    from context_bench_rouge import SummarizationQuality as SummarizationQuality
+    from context_bench_rouge import rouge_l as rouge_l
+
+
+def __getattr__(name: str) -> Any:
+    from importlib.util import find_spec
+
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if find_spec("context_bench_rouge") is None:
+        from context_bench.plugins.catalog import install_line
+
+        raise ImportError(
+            f"{name} comes with context-bench-rouge, which is not installed. From a checkout: "
+            f"{install_line('context-bench-rouge')}",
+            name="context_bench_rouge",
+        )
+    import context_bench_rouge
+
+    return getattr(context_bench_rouge, name)

@@ -1,0 +1,1 @@
+"""The plugin layer: manifests, discovery, wiring, hooks, loading."""

@@ -1,0 +1,193 @@
+"""The catalog: every component that is installed, with its state, and how a name finds one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from context_bench.errors import PluginError, UnknownNameError
+from context_bench.plugins.facts import Facts
+
+OK = "ok"
+INCOMPATIBLE = "incompatible"
+INVALID = "invalid"
+BLOCKED = "blocked"
+CONFLICT = "conflict"
+MISSING_DEPENDENCY = "missing-dependency"
+FAILED = "failed"
+
+STATES = (OK, INCOMPATIBLE, INVALID, BLOCKED, CONFLICT, MISSING_DEPENDENCY, FAILED)
+
+PACKAGE_HINT = "`context-bench plugins list` shows what is installed."
+
+
+class Distribution(NamedTuple):
+    """An installed distribution that brings components.
+
+    Attributes:
+        name: Normalised name, with dashes.
+        version: Its version.
+        location: Folder that its metadata lies in.
+        manifest_path: File of its manifest; None when it has none.
+        manifest_source: Bytes of the manifest.
+        warnings: What is odd about it, without being wrong.
+    """
+
+    name: str
+    version: str
+    location: str = ""
+    manifest_path: str | None = None
+    manifest_source: bytes = b""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def manifest_hash(self) -> str:
+        """SHA-256 of the manifest in hexadecimal; empty when there is none."""
+        from hashlib import sha256
+
+        return sha256(self.manifest_source).hexdigest() if self.manifest_source else ""
+
+
+class Component(NamedTuple):
+    """One thing that a distribution brings: an evaluator, a dataset, a system ...
+
+    Attributes:
+        kind: One of :data:`~context_bench.plugins.facts.KINDS`.
+        name: Short name.
+        distribution: What brought it.
+        target: ``module:attribute`` of its entry point; empty when it has none.
+        facts: What its manifest says; None when it has no (readable) manifest.
+        state: One of :data:`STATES`.
+        reason: Why it is in that state; empty when it is ok.
+        remedy: What to do about it; empty when it is ok.
+        rivals: Ids of the components that share its short name, where that is all that is wrong with it.
+        outranked_by: The rival that the project prefers.
+    """
+
+    kind: str
+    name: str
+    distribution: Distribution
+    target: str
+    facts: Facts | None = None
+    state: str = OK
+    reason: str = ""
+    remedy: str = ""
+    rivals: tuple[str, ...] = ()
+    outranked_by: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Canonical id, ``distribution/name``."""
+        return f"{self.distribution.name}/{self.name}"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name that settings may call it by."""
+        return frozenset({self.name, self.id, self.distribution.name})
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        """What it needs, as its manifest says."""
+        return self.facts.capabilities if self.facts else ()
+
+    def with_state(self, state: str, reason: str, remedy: str) -> Component:
+        """Return this component in another state."""
+        return self._replace(state=state, reason=reason, remedy=remedy)
+
+    def called_by_id(self) -> Component:
+        """Return this component as its canonical id means it: a contested short name does not matter then."""
+        if not self.rivals:
+            return self
+        return self._replace(state=OK, reason="", remedy="", rivals=(), outranked_by=None)
+
+    def require_ok(self) -> Component:
+        """Return this component.
+
+        Raises:
+            PluginError: It cannot be used; the message gives the reason and the remedy.
+        """
+        if self.state == OK:
+            return self
+        if self.rivals:
+            raise contested(self.kind, self.name, (self.id, *self.rivals))
+        raise PluginError(f"{singular(self.kind).capitalize()} {self.id} is {self.state}: {self.reason}. {self.cure}")
+
+    @property
+    def cure(self) -> str:
+        """The remedy as a sentence."""
+        return f"{self.remedy[:1].upper()}{self.remedy[1:]}." if self.remedy else ""
+
+
+class Catalog:
+    """Every discovered component, in the order of kind and canonical id."""
+
+    def __init__(self, components: Iterable[Component] = ()) -> None:
+        self.components = tuple(components)
+
+    def __iter__(self) -> Iterator[Component]:
+        return iter(self.components)
+
+    def of_kind(self, kind: str) -> Iterator[Component]:
+        """Yield the components of one kind."""
+        return (component for component in self.components if component.kind == kind)
+
+    def named(self, kind: str, name: str) -> list[Component]:
+        """Return every component of a kind that answers to a short name or canonical id."""
+        return [component for component in self.of_kind(kind) if name in (component.name, component.id)]
+
+    def find(self, kind: str, name: str) -> Component:
+        """Return the component that ``name`` means, in whatever state it is.
+
+        A contested short name means the preferred component, or the one that is not blocked.
+
+        Raises:
+            UnknownNameError: Nothing has that name; the message suggests close ones.
+            PluginError: Several components share the short name and none is preferred.
+        """
+        found = self.named(kind, name)
+        if not found:
+            known = [component.name for component in self.of_kind(kind)]
+            raise UnknownNameError(singular(kind), name, known, self._hint(kind, name))
+        by_id = [component for component in found if component.id == name]
+        if by_id:
+            return by_id[0].called_by_id()
+        usable = [component for component in found if component.state != BLOCKED and component.outranked_by is None]
+        if len(usable) > 1:
+            raise contested(kind, name, [component.id for component in usable])
+        return (usable or found)[0]
+
+    def _hint(self, kind: str, name: str) -> str:
+        """Return where a name of the project's own comes from, though it is not installed and may be misspelt."""
+        from difflib import get_close_matches
+
+        from context_bench.plugins.first_party import COMPONENTS
+
+        ours = COMPONENTS.get(kind, {})
+        installed = {component.name for component in self.of_kind(kind)}
+        by_class = {class_name: short for short, (class_name, _) in ours.items()}
+        absent = [short for short in ours if short not in installed]
+        for short in [by_class.get(name, name), *get_close_matches(name, absent, n=1)]:
+            if short in absent:
+                distribution = ours[short][1]
+                return f"{short!r} comes with {distribution}: `{install_line(distribution)}`."
+        return PACKAGE_HINT
+
+
+def contested(kind: str, name: str, ids: Iterable[str]) -> PluginError:
+    """Return the error for a short name that several components share."""
+    ids = sorted(ids)
+    return PluginError(
+        f"The {singular(kind)} name {name!r} is contested by {' and '.join(ids)}. Write the whole id, switch one off "
+        f"(-p no:{ids[-1]}), or say which one it means, under [plugins.prefer] in context-bench.toml: "
+        f'{name} = "{ids[0].partition("/")[0]}".'
+    )
+
+
+def install_line(distribution: str) -> str:
+    """Return the command that installs one of the project's own plugins from a checkout."""
+    return f"pip install ./core ./plugins/{distribution}"
+
+
+def singular(kind: str) -> str:
+    """Return the word for one component of a kind."""
+    return kind.removesuffix("s")

@@ -1,0 +1,108 @@
+"""The check that plugin authors run: everything that a manifest promises is held against the code."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from context_bench.plugins.catalog import OK, Component, singular
+from context_bench.plugins.facts import Facts
+from context_bench.plugins.loading import try_load
+from context_bench.plugins.manifest import FILE_NAME, parse_manifest
+
+_METHODS = {"evaluators": "score", "systems": "process", "metrics": "compute", "reporters": "write"}
+_GIVEN_TO_LOADERS = ("limit", "config", "split")
+
+
+def check_component(component: Component, load: bool = True) -> list[str]:
+    """Return what is wrong with a component, a line each; none when all is well.
+
+    Args:
+        component: What to check.
+        load: Whether to import it and hold its class against its manifest.
+    """
+    return list(dict.fromkeys(_faults(component, load)))
+
+
+def _faults(component: Component, load: bool) -> Iterator[str]:
+    if component.state != OK:
+        yield f"{component.state}: {component.reason}. {component.cure}"
+    yield from component.distribution.warnings
+    yield from _manifest_faults(component)
+    if component.facts is not None:
+        yield from _rule_faults(component.facts)
+    component = component.called_by_id()
+    if load and component.state == OK:
+        loaded, thing, _ = try_load(component)
+        if loaded.state != OK:
+            yield f"{loaded.state}: {loaded.reason}. {loaded.cure}"
+        else:
+            yield from _code_faults(component, thing)
+
+
+def _manifest_faults(component: Component) -> Iterator[str]:
+    if component.distribution.manifest_path is None:
+        yield f"it has no {FILE_NAME} beside its package's __init__.py, so it is never wired by itself"
+        return
+    manifest = parse_manifest(component.distribution.manifest_source)
+    key = component.kind, component.name
+    yield from manifest.faults
+    yield from manifest.component_faults.get(key, ())
+    if key not in manifest.components and not manifest.faults:
+        yield f"its manifest has no table [{component.kind}.{component.name}] for its entry point"
+
+
+def _rule_faults(facts: Facts) -> Iterator[str]:
+    flags = {option.flag for option in facts.options.values()}
+    for rule in facts.wire:
+        if rule.option is not None and f"--{rule.option}" not in flags:
+            yield f"a wiring rule waits for --{rule.option}, but none of its options has that flag"
+
+
+def _code_faults(component: Component, thing: Any) -> Iterator[str]:
+    facts = component.facts
+    if facts is not None and facts.class_name:
+        from importlib import import_module
+
+        package = component.target.partition(":")[0].strip().partition(".")[0]
+        exported = getattr(import_module(package), facts.class_name, None)
+        if exported is None:
+            yield f"class = {facts.class_name!r}, but the package {package} has no such attribute"
+        elif exported is not thing:
+            yield f"class = {facts.class_name!r} is not what its entry point {component.target} names"
+    method = _METHODS.get(component.kind)
+    if method and not callable(getattr(thing, method, None)):
+        yield f"what its entry point names has no {method}(), which every {singular(component.kind)} has"
+    elif not callable(thing) and component.kind in ("datasets", "executors", "stores", "tokenizers"):
+        yield f"its entry point names {type(thing).__name__}, which cannot be called"
+    elif callable(thing) and facts is not None and component.kind != "hooks":
+        yield from _option_faults(component.kind, facts, thing)
+
+
+def _option_faults(kind: str, facts: Facts, thing: Any) -> Iterator[str]:
+    try:
+        parameters = inspect.signature(thing).parameters
+    except (TypeError, ValueError):
+        return
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    given = _GIVEN_TO_LOADERS if kind == "datasets" else ()
+    for name in (*given, *facts.options):
+        if name not in parameters and not takes_all:
+            yield f"{'argument' if name in given else 'option'} {name}: its class or function takes no such argument"
+    for name, parameter in parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or name in given:
+            continue
+        option = facts.options.get(name)
+        if option is None:
+            if parameter.default is parameter.empty:
+                yield f"it needs the argument {name}, which the manifest does not declare as an option"
+        elif option.required and parameter.default is not parameter.empty and parameter.default is not None:
+            yield f"option {name} is required in the manifest, but has the default {parameter.default!r} in the code"
+        elif option.default is not None and parameter.default is not parameter.empty:
+            yield from _default_faults(name, option.default, parameter.default)
+
+
+def _default_faults(name: str, told: Any, real: Any) -> Iterator[str]:
+    if isinstance(real, str | int | float) and real != told:
+        yield f"option {name}: its default is {told!r} in the manifest and {real!r} in the code"

@@ -1,0 +1,75 @@
+"""A component in JSON-like values, for everything that prints or stores what the catalog knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from context_bench.plugins.catalog import Component, singular
+
+
+def describe(component: Component) -> dict[str, Any]:
+    """Return everything the catalog knows about a component as JSON-like values."""
+    facts = component.facts
+    told: dict[str, Any] = {
+        "id": component.id,
+        "kind": singular(component.kind),
+        "name": component.name,
+        "state": component.state,
+        "reason": component.reason,
+        "remedy": component.remedy,
+        "distribution": component.distribution.name,
+        "distribution_version": component.distribution.version,
+        "location": component.distribution.location,
+        "manifest": component.distribution.manifest_path,
+        "manifest_sha256": component.distribution.manifest_hash,
+        "entry_point": component.target,
+        "warnings": list(component.distribution.warnings),
+    }
+    if facts is None:
+        return told
+    told |= {
+        "summary": facts.summary,
+        "class": facts.class_name,
+        "version": facts.version,
+        "deterministic": facts.deterministic,
+        "capabilities": list(facts.capabilities),
+        "options": {
+            option.name: {
+                "type": option.type,
+                "default": None if option.secret else option.default,
+                "help": option.help,
+                "secret": option.secret,
+                "choices": list(option.choices),
+                "flag": option.flag,
+                "env": option.env,
+                "required": option.required,
+            }
+            for option in facts.options.values()
+        },
+    }
+    if component.kind == "evaluators":
+        told |= {
+            "primary": facts.primary,
+            "scores": {
+                key: {"range": list(score.range), "better": score.better, "aggregate": score.aggregate}
+                for key, score in facts.scores.items()
+            },
+            "needs": {side: list(names) for side, names in facts.needs.items()},
+            "wired_to": [str(rule) for rule in facts.wire],
+            "cpu_bound": facts.cpu_bound,
+        }
+    elif component.kind == "datasets":
+        told |= {
+            "primary": facts.primary,
+            "tags": list(facts.tags),
+            "splits": list(facts.splits),
+            "configs": list(facts.configs),
+            "default_config": facts.default_config,
+            "licence": facts.licence,
+            "homepage": facts.homepage,
+            "fields": list(facts.fields),
+            "files": list(facts.files),
+        }
+    elif component.kind == "systems":
+        told |= {"system_kind": facts.system_kind, "reads": None if facts.reads is None else list(facts.reads)}
+    return told

@@ -1,0 +1,240 @@
+"""Discovery: entry points and manifests become a :class:`Catalog`, and no plugin is imported.
+
+Each entry point's top-level package is located with ``find_spec`` - top-level names only, because looking for a dotted
+name imports its parent - and the manifest beside its ``__init__.py`` is read as text. So a plugin that raises at import,
+or hangs, or is malware, costs the same as any other until a run needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from context_bench.plugins.catalog import (
+    BLOCKED,
+    CONFLICT,
+    INCOMPATIBLE,
+    INVALID,
+    MISSING_DEPENDENCY,
+    OK,
+    Catalog,
+    Component,
+    Distribution,
+    singular,
+)
+from context_bench.plugins.facts import KINDS
+from context_bench.plugins.installed import (
+    GROUP_PREFIX,
+    Copy,
+    copies,
+    installed_distributions,
+    missing_requirements,
+    plugin_entry_points,
+)
+from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
+from context_bench.plugins.settings import CURRENT_DIRECTORY_VARIABLE, PluginSettings
+
+Verdict = tuple[str, str, str]
+"""State, reason and remedy."""
+
+
+def discover(settings: PluginSettings | None = None) -> Catalog:
+    """Return every installed component with its state.
+
+    Args:
+        settings: What may be used; None reads the environment alone.
+    """
+    if settings is None:
+        settings = PluginSettings.read(environ=os.environ)
+    installed = installed_distributions()
+    found: list[Component] = []
+    for name, distributions in installed.items():
+        if any(map(plugin_entry_points, distributions)):
+            found.extend(_components(name, distributions, installed, settings))
+    found.sort(key=lambda component: (KINDS.index(component.kind), component.id))
+    return Catalog(_settle_contests(found, settings))
+
+
+class _Package(NamedTuple):
+    """A top-level package as it can be seen without importing it."""
+
+    exists: bool
+    distribution: Distribution
+    manifest: Manifest | None = None
+
+
+def _components(
+    name: str, distributions: list[Any], installed: Mapping[str, object], settings: PluginSettings
+) -> Iterator[Component]:
+    every = copies(distributions)
+    trusted = [copy for copy in every if settings.allow_current_directory or not _is_here(copy.folder)]
+    used = (trusted or every)[0]
+    distribution, verdict = _judge_copies(Distribution(name, used.version, used.folder), trusted)
+    if verdict is None:
+        verdict = _judge_requirements(used, installed)
+    packages: dict[str, _Package] = {}
+    listed: set[tuple[str, str]] = set()
+    for point in plugin_entry_points(used.metadata):
+        key = point.group.removeprefix(GROUP_PREFIX), point.name
+        package = point.value.partition(":")[0].strip().partition(".")[0]
+        if package not in packages:
+            packages[package] = _look_at(package, distribution)
+        if key[0] in KINDS and key not in listed:
+            listed.add(key)
+            facts = packages[package].manifest
+            component = Component(
+                *key, packages[package].distribution, point.value, facts.components.get(key) if facts else None
+            )
+            yield _judge(component, package, packages[package], verdict, settings)
+    for package, seen in packages.items():
+        for key, facts_of_key in seen.manifest.components.items() if seen.manifest else ():
+            if key not in listed:
+                component = Component(*key, seen.distribution, "", facts_of_key)
+                yield _judge(component, package, seen, verdict or _not_an_entry_point(component), settings)
+
+
+def _judge(
+    component: Component, package: str, seen: _Package, verdict: Verdict | None, settings: PluginSettings
+) -> Component:
+    name, manifest = component.distribution.name, seen.manifest
+    block = settings.blocked_by(component.names)
+    if block is not None:
+        return component.with_state(BLOCKED, *block)
+    if verdict is not None:
+        return component.with_state(*verdict)
+    if not seen.exists:
+        return component.with_state(
+            INVALID,
+            f"its entry point {component.target} names the package {package}, which is not there",
+            f"reinstall {name}, or uninstall it: `pip uninstall {name}`",
+        )
+    if manifest is None:
+        return component
+    if manifest.incompatibility:
+        newer = "upgrade context-bench" if manifest.is_newer else f"install a version of {name} that fits"
+        return component.with_state(
+            INCOMPATIBLE, manifest.incompatibility, f"{newer}, or leave it out with --without {component.name}"
+        )
+    faults = [*manifest.faults, *manifest.component_faults.get((component.kind, component.name), ())]
+    if faults:
+        return component.with_state(
+            INVALID,
+            f"its manifest has {'a fault' if len(faults) == 1 else f'{len(faults)} faults'}: {faults[0]}",
+            f"tell the authors of {name} (`context-bench plugins check {name}` shows everything), leave it out with "
+            f"--without {component.name}, or uninstall it",
+        )
+    return component
+
+
+def _judge_copies(distribution: Distribution, trusted: list[Copy]) -> tuple[Distribution, Verdict | None]:
+    name = distribution.name
+    if not trusted:
+        return distribution, (
+            BLOCKED,
+            "it was found in the current directory, not among the installed packages",
+            f"install it (`pip install .`), or trust this directory with {CURRENT_DIRECTORY_VARIABLE}=1",
+        )
+    if len(trusted) == 1:
+        return distribution, None
+    places = " and ".join(f"{copy.version} in {copy.folder}" for copy in trusted)
+    if len({copy.version for copy in trusted}) > 1:
+        return distribution, (
+            CONFLICT,
+            f"it is installed {len(trusted)} times with different versions: {places}",
+            f"uninstall all of them (`pip uninstall {name}`, once for each), then install one",
+        )
+    twice = f"installed {len(trusted)} times: {places}; the first is used, `pip uninstall {name}` removes one"
+    return distribution._replace(warnings=(twice,)), None
+
+
+def _judge_requirements(used: Copy, installed: Mapping[str, object]) -> Verdict | None:
+    missing = missing_requirements(used.metadata, installed)
+    if not missing:
+        return None
+    are = "is" if len(missing) == 1 else "are"
+    return (
+        MISSING_DEPENDENCY,
+        f"it requires {', '.join(missing)}, which {are} not installed",
+        f"`pip install {' '.join(missing)}`",
+    )
+
+
+def _not_an_entry_point(component: Component) -> Verdict:
+    kind, name = component.kind, component.name
+    return (
+        INVALID,
+        f"its manifest describes it, but no entry point in {GROUP_PREFIX}{kind} names it",
+        f"add the entry point to {component.distribution.name}, or take [{kind}.{name}] out of its manifest",
+    )
+
+
+def _settle_contests(components: list[Component], settings: PluginSettings) -> Iterable[Component]:
+    owners: dict[tuple[str, str], list[str]] = {}
+    for component in components:
+        if component.state != BLOCKED:
+            owners.setdefault((component.kind, component.name), []).append(component.distribution.name)
+    for component in components:
+        kind, name, own = component.kind, component.name, component.distribution.name
+        rivals = [owner for owner in owners.get((kind, name), ()) if owner != own]
+        preferred = settings.preferred.get(name)
+        if component.state != OK or not rivals or preferred == own:
+            yield component
+            continue
+        others = " and ".join(f"{rival}/{name}" for rival in rivals)
+        outranked_by = f"{preferred}/{name}" if preferred in rivals else None
+        meaning = f"; the project prefers {outranked_by}" if outranked_by else ""
+        remedy = (
+            f'write the whole id {component.id}, or prefer it in context-bench.toml: [plugins.prefer] {name} = "{own}"'
+        )
+        contested = component.with_state(
+            CONFLICT, f"the {singular(kind)} name {name!r} is also that of {others}{meaning}", remedy
+        )
+        yield contested._replace(rivals=tuple(f"{rival}/{name}" for rival in rivals), outranked_by=outranked_by)
+
+
+def _look_at(package: str, distribution: Distribution) -> _Package:
+    exists, folders = _find(package)
+    for folder in folders:
+        path = os.path.join(folder, FILE_NAME)
+        try:
+            with open(path, "rb") as file:
+                source = file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            return _Package(
+                exists, distribution._replace(manifest_path=path), Manifest(faults=(f"unreadable: {error}",))
+            )
+        manifest = parse_manifest(source)
+        warnings = (*distribution.warnings, *(f"manifest: {warning}" for warning in manifest.warnings))
+        found = distribution._replace(manifest_path=path, manifest_source=source, warnings=warnings)
+        return _Package(exists, found, manifest)
+    return _Package(exists, distribution)
+
+
+def _find(package: str) -> tuple[bool, list[str]]:
+    """Return whether a top-level package exists, and its folders; a single module has none for package data."""
+    if package in sys.modules:
+        return True, list(getattr(sys.modules[package], "__path__", ()))
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError, AttributeError):
+        spec = None
+    return spec is not None, list(spec.submodule_search_locations or ()) if spec else []
+
+
+def _is_here(folder: str) -> bool:
+    """Whether a folder is the current directory, and no place where packages are installed."""
+    try:
+        if not os.path.samefile(folder, os.curdir):
+            return False
+    except OSError:
+        return False
+    import site
+
+    places = {os.path.realpath(place) for place in (*site.getsitepackages(), site.getusersitepackages())}
+    return os.path.realpath(folder) not in places

@@ -1,0 +1,124 @@
+"""Facts: what a manifest can say about a component.
+
+The records of the plugin layer are named tuples where the rest of core uses attrs: ``plugins list`` makes them, and to
+import attrs alone would cost it 1.4 times the CPU time of ``python -c pass``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from context_bench.plugins.options import Option
+
+KINDS = ("evaluators", "datasets", "systems", "metrics", "reporters", "executors", "stores", "tokenizers", "hooks")
+"""The kinds of component, as manifest tables and as ``context_bench.KIND`` entry-point groups."""
+
+CAPABILITIES = ("network", "subprocess", "executes-model-code", "model-download")
+"""What a component can need, beside ``env:NAME``."""
+
+
+class Score(NamedTuple):
+    """What a number means: gates, Pareto fronts and failed rows depend on it.
+
+    Attributes:
+        range: Lowest and highest value; None where it is unbounded.
+        better: ``"higher"``, ``"lower"`` or ``"neither"``.
+        aggregate: ``"mean"``, ``"sum"`` or ``"none"``.
+    """
+
+    range: tuple[float | None, float | None] = (0.0, 1.0)
+    better: str = "higher"
+    aggregate: str = "mean"
+
+    @property
+    def worst(self) -> float | None:
+        """The value of a failed row: the bad end of the range, None when that end is open."""
+        return {"higher": self.range[0], "lower": self.range[1]}.get(self.better)
+
+
+class WireRule(NamedTuple):
+    """One rule that chooses an evaluator for rows without being asked.
+
+    Exactly one of the attributes says something.
+    """
+
+    always: bool = False
+    datasets: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    option: str | None = None
+
+    def match(self, names: tuple[str, ...], tags: tuple[str, ...], given: frozenset[str]) -> str | None:
+        """Return why this rule chooses the evaluator for a dataset, or None when it does not.
+
+        Args:
+            names: Names that the dataset answers to.
+            tags: Tags of the dataset.
+            given: Flags that the user gave, without their dashes.
+        """
+        if self.always:
+            return "always"
+        for name in names:
+            if name in self.datasets:
+                return f"dataset {name}"
+        for tag in tags:
+            if tag in self.tags:
+                return f"tag {tag}"
+        if self.option is not None and self.option in given:
+            return f"option --{self.option}"
+        return None
+
+    def __str__(self) -> str:
+        if self.always:
+            return "every dataset"
+        if self.option is not None:
+            return f"any dataset with --{self.option}"
+        return ", ".join([*self.datasets, *(f"tag {tag}" for tag in self.tags)])
+
+
+class Facts(NamedTuple):
+    """What a manifest says about one component. Attributes that its kind does not have keep their defaults.
+
+    Attributes:
+        kind: One of :data:`KINDS`.
+        name: Short name.
+        summary: One line.
+        class_name: Attribute of the top-level package, under which the facades export it too.
+        version: The component's own version: raised when what it returns can change.
+        deterministic: Whether the same input always gives the same result.
+        capabilities: What it needs: ``network``, ``subprocess``, ``executes-model-code``, ``model-download``, ``env:X``.
+        options: Declared options by name.
+        needs: Fields that an evaluator cannot do without, by ``original`` and ``processed``; ``a|b`` means one of them.
+        reads: Fields that an evaluator or system looks at; None means any.
+        wire: Rules that choose an evaluator by themselves.
+        scores: What an evaluator's keys mean.
+        primary: Key of the headline score that an evaluator or dataset gives its rows.
+        cpu_bound: Whether an evaluator is better run in a process of its own.
+        tags, splits, configs, default_config, licence, homepage, fields: What a dataset is.
+        files: Suffixes of the files that a dataset loader reads, or that a reporter writes.
+        system_kind: ``transformer``, ``reader``, ``endpoint`` or ``system``.
+    """
+
+    kind: str
+    name: str
+    summary: str = ""
+    class_name: str | None = None
+    version: str = ""
+    deterministic: bool = True
+    capabilities: tuple[str, ...] = ()
+    options: Mapping[str, Option] = {}
+    needs: Mapping[str, tuple[str, ...]] = {}
+    reads: tuple[str, ...] | None = None
+    wire: tuple[WireRule, ...] = ()
+    scores: Mapping[str, Score] = {}
+    primary: str | None = None
+    cpu_bound: bool = False
+    tags: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    configs: tuple[str, ...] = ()
+    default_config: str | None = None
+    licence: str = ""
+    homepage: str = ""
+    fields: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    system_kind: str = "system"

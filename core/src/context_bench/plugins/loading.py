@@ -1,0 +1,95 @@
+"""Loading: one component is imported, and what goes wrong with it becomes a state with a remedy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from importlib import import_module
+from typing import Any
+
+from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
+from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, Component, singular
+from context_bench.plugins.options import read_options
+
+
+def load(component: Component) -> Any:
+    """Return the object that a component's entry point names.
+
+    Raises:
+        PluginError: The component is in no state to be loaded, or loading it failed; the message says why and what to
+            do, and the cause is chained.
+    """
+    component.require_ok()
+    loaded, value, cause = try_load(component)
+    if loaded.state != component.state:
+        try:
+            loaded.require_ok()
+        except PluginError as error:
+            raise error from cause
+    return value
+
+
+def try_load(component: Component) -> tuple[Component, Any, BaseException | None]:
+    """Load a component and return it with the state that loading it leaves it in, its object, and what it raised."""
+    module_name, _, attribute = component.target.partition(":")
+    module_name, attribute = module_name.strip(), attribute.partition("[")[0].strip()
+    name = component.distribution.name
+    try:
+        with redirect_stdout(sys.stderr):  # standard output is for results, whatever a plugin prints at import
+            value: Any = import_module(module_name)
+            for part in filter(None, attribute.split(".")):
+                value = getattr(value, part)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.partition(".")[0] != module_name.partition(".")[0]:
+            broken = component.with_state(
+                MISSING_DEPENDENCY,
+                f"it needs the module {error.name!r}, which is not installed",
+                f"reinstall {name} with its dependencies, or install what provides {error.name!r}",
+            )
+            return broken, None, error
+        return _failed(component, error), None, error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a plugin may raise anything at import, SystemExit and its like too
+        return _failed(component, error), None, error
+    return component, value, None
+
+
+def build(component: Component, options: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Any:
+    """Return a configured instance of a component (for a dataset: see :mod:`context_bench.datasets`).
+
+    Args:
+        component: What to load.
+        options: Values by option name, as text or typed.
+        environ: Where options that name an environment variable find it.
+
+    Raises:
+        PluginError: It cannot be loaded, or its constructor failed.
+        ConfigurationError: An option is unknown or has a value that does not fit.
+    """
+    factory = load(component)
+    where = f"{singular(component.kind)} {component.name}"
+    facts = component.facts
+    arguments = dict(options) if facts is None else read_options(facts.options, options, where, environ)
+    if not callable(factory):
+        if arguments:
+            raise ConfigurationError(f"{where} takes no options: its entry point names an object, not a class.")
+        return factory
+    try:
+        return factory(**arguments)
+    except ContextBenchError:
+        raise
+    except (TypeError, ValueError, OSError) as error:
+        raise ConfigurationError(f"{where} cannot be set up: {error}") from error
+    except Exception as error:
+        raise PluginError(f"{where} ({component.id}) cannot be set up: {type(error).__name__}: {error}") from error
+
+
+def _failed(component: Component, error: BaseException) -> Component:
+    text = str(error) or "no message"
+    return component.with_state(
+        FAILED,
+        f"loading it raised {type(error).__name__}: {text}",
+        f"upgrade {component.distribution.name}, uninstall it, or leave it out with --without {component.name}",
+    )

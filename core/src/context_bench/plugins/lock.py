@@ -1,0 +1,90 @@
+"""The lock file: a wiring plan that later runs must match, so that installing a package cannot change a number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from context_bench import __version__
+from context_bench.errors import ConfigurationError, LockDriftError
+
+FORMAT = 1
+FILE_NAME = "context-bench.lock"
+
+
+def write_lock(path: Path, plans: Mapping[str, Mapping[str, Any]], version: str = __version__) -> None:
+    """Write the plans of some datasets, by label, to ``path``.
+
+    Raises:
+        ConfigurationError: The file cannot be written.
+    """
+    document = {"format": FORMAT, "context_bench": version, "datasets": plans}
+    text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"The lock file {path} cannot be written: {error}.") from error
+
+
+def check_lock(path: Path, plans: Mapping[str, Mapping[str, Any]], version: str = __version__) -> None:
+    """Compare the plans of this run, and the version of core, with the locked ones.
+
+    Raises:
+        ConfigurationError: There is no readable lock file.
+        LockDriftError: Anything differs; the message lists every difference.
+    """
+    locked = _read(path)
+    differences = [] if locked.get("context_bench") == version else [_change("context-bench", locked, version)]
+    for label, plan in plans.items():
+        name = label or "rows without a label"
+        before = locked["datasets"].get(label)
+        if isinstance(before, dict):
+            differences += [f"{name}: {line}" for line in sorted(_differences(before, plan))]
+        else:
+            differences.append(f"{name}: not in the lock file")
+    if differences:
+        raise LockDriftError(
+            f"The wiring differs from {path}:\n  " + "\n  ".join(differences) + "\n"
+            "Install what was locked, or accept the change with `context-bench lock`."
+        )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        locked = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigurationError(f"There is no lock file {path}. Write one with `context-bench lock`.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"The lock file {path} cannot be read: {error}.") from error
+    if not isinstance(locked, dict) or locked.get("format") != FORMAT or not isinstance(locked.get("datasets"), dict):
+        raise ConfigurationError(f"{path} is no lock file of format {FORMAT}. Write one with `context-bench lock`.")
+    return locked
+
+
+def _change(name: str, locked: Mapping[str, Any], version: str) -> str:
+    return f"{name}: version was {locked.get('context_bench')!r}, is {version!r}"
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for fact in before.keys() | now.keys():
+        old, new = before.get(fact), now.get(fact)
+        if fact != "evaluators" and old != new:
+            yield f"{fact} was {old!r}, is {new!r}"
+    evaluators = before.get("evaluators")
+    old_evaluators: Mapping[str, Any] = evaluators if isinstance(evaluators, dict) else {}
+    for name in old_evaluators.keys() | now["evaluators"].keys():
+        old, new = old_evaluators.get(name), now["evaluators"].get(name)
+        if old is None:
+            yield f"{name} is new ({new['rule']})"
+        elif new is None:
+            yield f"{name} is gone (was: {_fact(old, 'rule')})"
+        else:
+            for fact in (set(old) if isinstance(old, dict) else set()) | set(new):
+                if _fact(old, fact) != new.get(fact):
+                    yield f"{name}: {fact} was {_fact(old, fact)!r}, is {new.get(fact)!r}"
+
+
+def _fact(evaluator: Any, fact: str) -> Any:
+    return evaluator.get(fact) if isinstance(evaluator, dict) else None

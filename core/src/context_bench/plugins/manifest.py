@@ -1,0 +1,198 @@
+"""Manifests: what a plugin says about itself in ``context_bench_plugin.toml``, without being imported.
+
+Every fault is collected with the path of its field, so that an author sees all of them at once.
+``docs/reference/manifest.md`` describes each key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from context_bench.plugins import terms
+from context_bench.plugins.facts import CAPABILITIES, KINDS, Facts, Score, WireRule
+from context_bench.plugins.options import OPTION_TYPES, Option
+from context_bench.plugins.values import Table, boolean, kind_of, mapping, one_of, text, texts
+
+__all__ = [
+    "API",
+    "CAPABILITIES",
+    "FILE_NAME",
+    "KINDS",
+    "SCHEMA",
+    "Facts",
+    "Manifest",
+    "Score",
+    "WireRule",
+    "parse_manifest",
+]
+
+SCHEMA = 1
+"""The manifest format that this version reads."""
+
+API = (1, 0)
+"""The plugin API of this version, as (major, minor)."""
+
+FILE_NAME = "context_bench_plugin.toml"
+
+
+class Manifest(NamedTuple):
+    """A manifest as read.
+
+    Attributes:
+        schema: Its format; 0 when it says none.
+        api: Plugin API that it was written for, as text; empty when it says none.
+        components: Facts by (kind, name), those with faults included as far as they could be read.
+        faults: What is wrong with the file as a whole, a line each.
+        component_faults: What is wrong with a component, by (kind, name).
+        warnings: Keys that this version does not know, a line each.
+    """
+
+    schema: int = 0
+    api: str = ""
+    components: Mapping[tuple[str, str], Facts] = {}
+    faults: tuple[str, ...] = ()
+    component_faults: Mapping[tuple[str, str], tuple[str, ...]] = {}
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def incompatibility(self) -> str | None:
+        """Why this version cannot use the plugin, or None: equal major API, and a minor that is not newer."""
+        if self.schema > SCHEMA:
+            return f"its manifest has format {self.schema}, this version reads {SCHEMA}"
+        if not self.api:
+            return None  # a fault, not an incompatibility
+        major, minor = map(int, self.api.split("."))
+        ours = ".".join(map(str, API))
+        if major != API[0]:
+            return f"it was written for plugin API {self.api}, this version has {ours}"
+        if minor > API[1]:
+            return f"it needs plugin API {self.api}, this version has only {ours}"
+        return None
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether a newer version of context-bench could use the plugin."""
+        return self.schema > SCHEMA or (bool(self.api) and tuple(map(int, self.api.split("."))) > API)
+
+
+def parse_manifest(source: bytes) -> Manifest:
+    """Read a manifest; never raises, every fault is in the result."""
+    import tomli
+
+    try:
+        document = tomli.loads(source.decode("utf-8"))
+    except (tomli.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        return Manifest(faults=(f"no valid TOML: {error}",))
+    faults: list[str] = []
+    warnings: list[str] = []
+    top = Table("", document, faults, warnings)
+    schema = top.take("schema", terms.schema, 0, required=True)
+    api = top.take("api", terms.api, "", required=True)
+    components: dict[tuple[str, str], Facts] = {}
+    component_faults: dict[tuple[str, str], tuple[str, ...]] = {}
+    for kind in KINDS:
+        for name, body in top.take(kind, mapping, {}).items():
+            own: list[str] = []
+            components[kind, name] = _facts(kind, name, body, own, warnings)
+            if own:
+                component_faults[kind, name] = tuple(own)
+    top.close()
+    return Manifest(schema, api, components, tuple(faults), component_faults, tuple(warnings))
+
+
+def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[str]) -> Facts:
+    path = f"{kind}.{name}"
+    if not isinstance(body, dict):
+        faults.append(f"{path}: expected a table, got {kind_of(body)}")
+        return Facts(kind, name)
+    if not _is_component_name(name):
+        faults.append(f"{path}: a component name is lower-case letters, digits, '-' and '.', and starts with a letter")
+    table = Table(path, body, faults, warnings)
+    facts = Facts(
+        kind,
+        name,
+        table.take("summary", text, "", required=True),
+        table.take("class", text, None, required=kind in ("evaluators", "datasets", "systems")),
+        table.take("version", text, "", required=kind == "evaluators"),
+        table.take("deterministic", boolean, True),
+        table.take("capabilities", terms.capabilities, ()),
+        table.tables("options", _option),
+    )
+    if kind in _MORE:
+        facts = facts._replace(**_MORE[kind](table))
+    table.close()
+    return facts
+
+
+def _evaluator(table: Table) -> dict[str, Any]:
+    primary = table.take("primary", text, None, required=True)
+    scores = table.tables("scores", _score)
+    if not scores:
+        table.faults.append(f"{table.at('scores')}: missing; say what each key means, {{}} for the defaults")
+    elif primary is not None and primary not in scores:
+        table.faults.append(f"{table.at('primary')}: {primary!r} is none of its scores ({', '.join(scores)})")
+    return {
+        "primary": primary,
+        "scores": scores,
+        "needs": table.take("needs", terms.needs, {}),
+        "reads": table.take("reads", texts, None),
+        "cpu_bound": table.take("cpu_bound", boolean, False),
+        "wire": table.take("wire", terms.rules, ()),
+    }
+
+
+def _dataset(table: Table) -> dict[str, Any]:
+    lists = {key: table.take(key, texts, ()) for key in ("tags", "splits", "configs", "fields", "files")}
+    default = table.take("default_config", text, None)
+    if default is not None and lists["configs"] and default not in lists["configs"]:
+        table.faults.append(f"{table.at('default_config')}: {default!r} is none of its configs")
+    return {
+        **lists,
+        "default_config": default,
+        "primary": table.take("primary", text, None),
+        "licence": table.take("licence", text, ""),
+        "homepage": table.take("homepage", text, ""),
+    }
+
+
+def _system(table: Table) -> dict[str, Any]:
+    kind = table.take("kind", one_of("transformer", "reader", "endpoint", "system"), "system")
+    return {"reads": table.take("reads", texts, None), "system_kind": kind}
+
+
+def _reporter(table: Table) -> dict[str, Any]:
+    return {"files": table.take("files", texts, ())}
+
+
+_MORE = {"evaluators": _evaluator, "datasets": _dataset, "systems": _system, "reporters": _reporter}
+
+
+def _score(name: str, table: Table) -> Score:
+    if not name.replace("_", "").replace("@", "").isalnum():
+        table.faults.append(f"{table.path}: a score key is snake_case")
+    return Score(
+        table.take("range", terms.value_range, (0.0, 1.0)),
+        table.take("better", one_of("higher", "lower", "neither"), "higher"),
+        table.take("aggregate", one_of("mean", "sum", "none"), "mean"),
+    )
+
+
+def _option(name: str, table: Table) -> Option:
+    if not name.isidentifier() or name != name.lower():
+        table.faults.append(f"{table.path}: an option is a keyword in snake_case")
+    option = Option(
+        name,
+        table.take("type", one_of(*OPTION_TYPES), "str"),
+        help=table.take("help", text, "", required=True),
+        secret=table.take("secret", boolean, False),
+        flag=table.take("flag", terms.flag, None),
+        env=table.take("env", text, None),
+        required=table.take("required", boolean, False),
+    )
+    option = option._replace(choices=table.take("choices", lambda found: terms.choices(found, option), ()))
+    return option._replace(default=table.take("default", lambda found: terms.fitting(found, option), None))
+
+
+def _is_component_name(name: str) -> bool:
+    return name[:1].isalpha() and name == name.lower() and name.replace("-", "").replace(".", "").isalnum()

@@ -1,0 +1,164 @@
+"""Options that a component declares in its manifest, and how their values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from context_bench.errors import ConfigurationError, UnknownNameError
+
+OPTION_TYPES = ("str", "int", "float", "bool", "path", "list")
+
+
+class Option(NamedTuple):
+    """One declared option: a keyword argument of the component.
+
+    Attributes:
+        name: Keyword, in snake_case.
+        type: One of ``str int float bool path list``; a list holds texts, numbers where they read as numbers.
+        default: Value when none is given; None when the component decides.
+        help: One line for ``--help``.
+        secret: Whether the value must never be shown or stored.
+        choices: The only values allowed; empty when any is.
+        flag: A command-line flag of its own (``--judge-url``), or None.
+        env: Environment variable that gives the value when nothing else does, or None.
+        required: Whether the component cannot be built without it.
+    """
+
+    name: str
+    type: str = "str"
+    default: Any = None
+    help: str = ""
+    secret: bool = False
+    choices: tuple[Any, ...] = ()
+    flag: str | None = None
+    env: str | None = None
+    required: bool = False
+
+    def read(self, value: Any, where: str) -> Any:
+        """Return ``value`` as this option's type; texts, as they come from a command line, are converted.
+
+        Raises:
+            ConfigurationError: The value does not fit; the message names ``where``.
+        """
+        converted = self._convert(value, where)
+        if self.choices and converted not in self.choices:
+            raise ConfigurationError(
+                f"{where}: {self.name} is {value!r}, but must be one of {', '.join(map(str, self.choices))}."
+            )
+        return converted
+
+    def misfit(self, value: Any) -> str | None:
+        """Return what is wrong with a default or choice in a manifest, which is not converted; None when it fits."""
+        wanted = _TYPES[self.type]
+        if not isinstance(value, wanted) or (isinstance(value, bool) and self.type != "bool"):
+            return f"expected a value of type {self.type}, got {value!r}"
+        if isinstance(value, float) and value - value != 0:
+            return f"expected a finite number, got {value!r}"
+        if self.choices and value not in self.choices:
+            return f"expected one of its choices ({', '.join(map(str, self.choices))}), got {value!r}"
+        return None
+
+    def _convert(self, value: Any, where: str) -> Any:
+        if self.type in ("str", "path") and isinstance(value, str | int | float) and not isinstance(value, bool):
+            return value if isinstance(value, str) else str(value)
+        if self.type == "int":
+            number = _as_int(value)
+            if number is not None:
+                return number
+        if self.type == "float":
+            real = _as_float(value)
+            if real is not None:
+                return real
+        if self.type == "bool":
+            if isinstance(value, bool):
+                return value
+            if isinstance(value, str) and value.lower() in _BOOLEANS:
+                return _BOOLEANS[value.lower()]
+        if self.type == "list":
+            if isinstance(value, str):
+                return [_number_or_text(part) for part in value.split("/")]
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return [value]
+            if isinstance(value, list | tuple):
+                return list(value)
+        expected = {"bool": "true or false", "list": "a list (a/b/c on the command line)"}.get(self.type, self.type)
+        raise ConfigurationError(f"{where}: {self.name} is {value!r}, but must be {expected}.")
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (float, int),
+    "bool": (bool,),
+    "path": (str,),
+    "list": (list,),
+}
+_BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+def _as_int(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        number = int(value.replace("_", "")) if isinstance(value, str) else int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if isinstance(value, str) or number == value else None
+
+
+def _as_float(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _number_or_text(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def read_options(
+    declared: Mapping[str, Option], given: Mapping[str, Any], where: str, environ: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the keyword arguments for a component: what was given, then its environment variables.
+
+    Options that were not given are left out, so that the component's own defaults hold.
+
+    Args:
+        declared: The component's options by name.
+        given: Values by option name; ``-`` and ``_`` are the same.
+        where: What the options belong to, for messages, such as ``"system bm25"``.
+        environ: Environment to read; None reads none.
+
+    Raises:
+        UnknownNameError: An option that the component does not declare.
+        ConfigurationError: A value of the wrong kind, or a required option that is missing.
+    """
+    values = {}
+    for raw_name, value in given.items():
+        name = raw_name.replace("-", "_")
+        if name not in declared:
+            raise UnknownNameError(f"option of {where}", raw_name, declared, _options_hint(declared))
+        values[name] = declared[name].read(value, where)
+    for option in declared.values():
+        if option.name not in values and option.env and environ and environ.get(option.env):
+            values[option.name] = option.read(environ[option.env], where)
+        if option.required and option.name not in values:
+            env = f" or set the environment variable {option.env}" if option.env else ""
+            raise ConfigurationError(
+                f"{where} needs {option.name}: {option.help or 'it has no default'}. Give it{env}."
+            )
+    return values
+
+
+def _options_hint(declared: Iterable[str]) -> str:
+    names = sorted(declared)
+    return f"It takes {', '.join(names)}." if names else "It takes no options."

@@ -1,0 +1,262 @@
+"""What a run produces: rows, usage, failures, and where every score came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+
+class Scores(dict[str, float]):
+    """Scores by key, with details that travel beside them.
+
+    A ``dict[str, float]`` in every respect. An evaluator returns one when it has more to say than its documented keys:
+    a judge's reason, per-instruction verdicts. Details must be JSON-like; they are stored with the row.
+
+    >>> scores = Scores({"f1": 0.5}, details={"best_reference": "Paris"})
+    >>> scores == {"f1": 0.5}, scores.details
+    (True, {'best_reference': 'Paris'})
+    """
+
+    def __init__(self, scores: Mapping[str, float] = {}, /, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(scores)
+        self.details: dict[str, Any] = dict(details or {})
+
+
+@frozen
+class Usage:
+    """What one response cost, as far as it is known.
+
+    Attributes:
+        input_tokens: Tokens of the prompt, cached ones included.
+        output_tokens: Tokens of the completion, reasoning included.
+        cache_read_tokens: Prompt tokens that the provider served from its cache.
+        cache_write_tokens: Prompt tokens that the provider wrote into its cache.
+        reasoning_tokens: Completion tokens spent on reasoning.
+        cost: Price in US dollars.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost: float | None = None
+
+    @classmethod
+    def read(cls, output: Mapping[str, Any]) -> Usage | None:
+        """Return the usage that a system reported under ``usage`` in its output, or None when it reported none.
+
+        The names of OpenAI's interface (``prompt_tokens``, ``completion_tokens``) are understood too. What is no
+        number is taken as unknown.
+        """
+        found = output.get("usage")
+        if not isinstance(found, Mapping):
+            return None
+        values = {name: _number(found.get(name)) for name in _USAGE_FIELDS}
+        for ours, theirs in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
+            if values[ours] is None:
+                values[ours] = _number(found.get(theirs))
+        usage = cls(**values)
+        return None if usage == cls() else usage
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the known counts by name."""
+        return {name: value for name in _USAGE_FIELDS if (value := getattr(self, name)) is not None}
+
+    def __add__(self, other: Usage) -> Usage:
+        total = {}
+        for name in _USAGE_FIELDS:
+            ours, theirs = getattr(self, name), getattr(other, name)
+            total[name] = ours if theirs is None else theirs if ours is None else ours + theirs
+        return Usage(**total)
+
+
+_USAGE_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "cost")
+
+
+def _number(value: object) -> Any:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and value - value == 0 else None
+
+
+@frozen
+class Failure:
+    """One thing that went wrong with one row.
+
+    Attributes:
+        stage: ``"system"`` or ``"evaluator"``.
+        kind: Class of the error, such as ``"TimeoutError"``.
+        message: What the error said.
+        evaluator: Id of the evaluator that failed; None for a system.
+        attempts: How often it was tried.
+        traceback: The traceback as text, for whoever mends it; no part of the canonical export.
+    """
+
+    stage: str
+    kind: str
+    message: str
+    evaluator: str | None = None
+    attempts: int = 1
+    traceback: str = field(default="", eq=False)
+
+    def __str__(self) -> str:
+        who = f"evaluator {self.evaluator}" if self.evaluator else self.stage
+        return f"{who}: {self.kind}: {self.message}" if self.message else f"{who}: {self.kind}"
+
+
+@frozen
+class KeyMeaning:
+    """What a score key means on the rows of one dataset.
+
+    Attributes:
+        evaluator: Id of the evaluator that gives it.
+        worst: What a row counts whose system or evaluator failed; None when the score has no worst value.
+    """
+
+    evaluator: str
+    worst: float | None = 0.0
+
+
+ANY_KEY = "*"
+"""Stands in :attr:`EvalRow.keys` for the keys of an evaluator that declares none."""
+
+
+@frozen(eq=False)
+class EvalRow:
+    """One example with one system: what was answered and how it was scored.
+
+    Attributes:
+        system: Label of the system.
+        example_id: ``id`` of the example, or ``"#<position>"`` when it had none.
+        scores: Score by key. Empty when nothing could be scored.
+        input_tokens: Tokens of the text that the system was given (context, question, turns; never the gold answer).
+        metadata: What the run recorded beside the scores: attempts, usage, finish reason, response headers.
+        latency: Seconds that the system took for this row.
+        dataset: Label of the row's dataset; empty when it has none.
+        response: The system's answer as text, or None when there is none (a transformer alone, a failure).
+        output: Everything the system returned.
+        errors: Failures of the system and of evaluators on this row.
+        unscored: Reason by evaluator id, for evaluators that had nothing to say.
+        details: What an evaluator said beyond its scores, by evaluator id.
+        headline: Key of the row's headline score, or None when its dataset has none.
+        keys: What the keys of this row's dataset mean.
+        prompt_tokens: Tokens that went on to the model: as the endpoint reports them, else counted in the context that
+            a transformer returned; None when neither is known.
+        response_tokens: Tokens of the response: reported, else counted.
+        position: Place of the example in its dataset, counted from 0.
+        sample: Number of the repetition, counted from 0.
+        slot: Number of the system in the run.
+        usage: What the response cost, when the system reported it.
+    """
+
+    system: str
+    example_id: str
+    scores: Mapping[str, float]
+    input_tokens: int = 0
+    metadata: Mapping[str, Any] = field(factory=dict)
+    latency: float = 0.0
+    dataset: str = ""
+    response: str | None = None
+    output: Mapping[str, Any] = field(factory=dict)
+    errors: tuple[Failure, ...] = ()
+    unscored: Mapping[str, str] = field(factory=dict)
+    details: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    headline: str | None = None
+    keys: Mapping[str, KeyMeaning] = field(factory=dict)
+    prompt_tokens: int | None = None
+    response_tokens: int = 0
+    position: int = 0
+    sample: int = 0
+    slot: int = 0
+    usage: Usage | None = None
+
+    @property
+    def output_tokens(self) -> int:
+        """Tokens that the system put out: what goes on to the model where that is known, else the response."""
+        return self.response_tokens if self.prompt_tokens is None else self.prompt_tokens
+
+    @property
+    def score(self) -> float | None:
+        """The row's headline score; see :meth:`value`."""
+        return self.value("score")
+
+    @property
+    def failed(self) -> bool:
+        """Whether the system failed, or the evaluator that gives the headline score did."""
+        if any(error.evaluator is None for error in self.errors):
+            return True
+        return bool(self.errors) and self.headline is not None and self._broke(self.headline)
+
+    def value(self, key: str) -> float | None:
+        """Return what this row counts for a score key.
+
+        Args:
+            key: A score key, or ``"score"`` for the headline of the row's dataset.
+
+        Returns:
+            The score; the worst value of the key when the row failed; None when the row is unscored, or when the key
+            has no meaning on its dataset.
+        """
+        if key == "score" and key not in self.scores:
+            if self.headline is None:
+                return None
+            key = self.headline
+        if key in self.scores:
+            return self.scores[key]
+        if not self._broke(key):
+            return None
+        meaning = self.keys.get(key) or self.keys.get(ANY_KEY)
+        return meaning.worst if meaning else None
+
+    def _broke(self, key: str) -> bool:
+        if key in self.scores or not self.errors:
+            return False
+        meaning = self.keys.get(key) or self.keys.get(ANY_KEY)
+        return any(
+            error.evaluator is None or (meaning is not None and meaning.evaluator in (error.evaluator, ANY_KEY))
+            for error in self.errors
+        )
+
+
+@frozen
+class Provenance:
+    """Where the scores of one evaluator came from.
+
+    Attributes:
+        evaluator: Canonical id, ``distribution/name``, or the dotted name of a class of the user's.
+        distribution: Distribution that brought it; empty for a class of the user's.
+        distribution_version: Version of that distribution.
+        version: The evaluator's own version; empty when it has none.
+        manifest: SHA-256 of its manifest, in hexadecimal; empty when it has none.
+        rule: The wiring rule that chose it, in words.
+    """
+
+    evaluator: str
+    distribution: str = ""
+    distribution_version: str = ""
+    version: str = ""
+    manifest: str = ""
+    rule: str = ""
+
+
+def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
+    """Yield the columns of a row for a flat table: its own fields, then its scores.
+
+    A score whose key is also a field of the row (``latency``, say) keeps both: it becomes ``score:latency``.
+    """
+    own = {
+        "system": row.system,
+        "dataset": row.dataset,
+        "example_id": row.example_id,
+        "sample": row.sample,
+        "score": row.score,
+        "latency": row.latency,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "response": row.response,
+        "error": "; ".join(map(str, row.errors)),
+    }
+    yield from own.items()
+    for key, value in row.scores.items():
+        yield (f"score:{key}" if key in own else key), value

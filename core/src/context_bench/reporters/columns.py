@@ -1,0 +1,134 @@
+"""The columns that people see: which summary values, under which heading, in which form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+from context_bench.results import EvalResult
+
+
+@frozen
+class Column:
+    """One column of the summary.
+
+    Attributes:
+        key: Summary key.
+        heading: What stands above it.
+        form: ``score``, ``percent``, ``count``, ``seconds`` or ``number``.
+    """
+
+    key: str
+    heading: str
+    form: str = "number"
+
+    def text(self, values: Mapping[str, float]) -> str:
+        """Return the value of a system as text; a dash when there is none."""
+        value = values.get(self.key)
+        return "-" if value is None else _FORMS[self.form](value)
+
+
+_KNOWN = [
+    Column("mean_score", "score", "score"),
+    Column("pass_rate", "pass", "percent"),
+    Column("compression_ratio", "saved", "percent"),
+    Column("mean_input_tokens", "tokens in", "number"),
+    Column("mean_output_tokens", "tokens out", "number"),
+    Column("cost_of_pass", "tokens/pass", "number"),
+    Column("latency_median", "p50", "seconds"),
+    Column("latency_p95", "p95", "seconds"),
+    Column("num_rows", "rows", "count"),
+    Column("num_unscored", "unscored", "count"),
+    Column("num_failed", "failed", "count"),
+    Column("pareto_rank", "rank", "count"),
+    Column("num_scored", "scored", "count"),
+    Column("num_passing", "passing", "count"),
+    Column("latency_mean", "mean", "seconds"),
+    Column("latency_p99", "p99", "seconds"),
+]
+_DETAIL = {"num_scored", "num_passing", "latency_mean", "latency_p99"}
+
+
+def columns(result: EvalResult, everything: bool = False) -> list[Column]:
+    """Return the columns for a result: those that some system has a value for, datasets after the score.
+
+    Args:
+        result: The result.
+        everything: Whether to show also what a table leaves to files.
+    """
+    present = list(dict.fromkeys(key for values in result.summary.values() for key in values))
+    chosen = [column for column in _KNOWN if column.key in present and (everything or column.key not in _DETAIL)]
+    named = {column.key for column in _KNOWN}
+    chosen[1:1] = [Column(key, key.removeprefix("dataset:"), "score") for key in present if key.startswith("dataset:")]
+    others = [key for key in present if key not in named and not key.startswith("dataset:")]
+    return chosen + [Column(key, key, "score") for key in others if everything or key not in _DETAIL]
+
+
+def table(result: EvalResult, everything: bool = False) -> tuple[list[str], list[list[str]]]:
+    """Return headings and lines of the summary, the system first."""
+    shown = columns(result, everything)
+    lines = [[system, *(column.text(values) for column in shown)] for system, values in result.summary.items()]
+    return ["system", *(column.heading for column in shown)], lines
+
+
+def notes(result: EvalResult) -> Sequence[str]:
+    """Return what a reader must know beside the numbers, a line each."""
+    told = []
+    field = result.config.get("score_field", "score")
+    headlines = [field] if field != "score" else _headlines(result)
+    if headlines:
+        told.append(f"score is {', '.join(headlines)}; failed rows count as wrong, unscored rows are left out.")
+    for values in result.summary.values():
+        if values.get("num_unscored"):
+            told.append(_unscored(result))
+            break
+    return [note for note in told if note]
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line of printable characters, whatever a system or a file called itself."""
+    line = " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
+    return "".join(letter for letter in line if letter.isprintable())
+
+
+def _headlines(result: EvalResult) -> list[str]:
+    seen: dict[str, str | None] = {}
+    wanted = len(result.config.get("datasets", ())) or 1
+    for row in result.rows:
+        seen.setdefault(row.dataset, row.headline)
+        if len(seen) >= wanted:
+            break
+    return list(dict.fromkeys(filter(None, seen.values())))
+
+
+def _unscored(result: EvalResult) -> str:
+    reasons: dict[str, int] = {}
+    for row in result.rows:
+        if row.score is None and not row.failed:
+            for reason in dict.fromkeys(row.unscored.values()):
+                reasons[reason] = reasons.get(reason, 0) + 1
+    most = sorted(reasons.items(), key=lambda item: -item[1])[:3]
+    return "Unscored: " + "; ".join(f"{reason} ({count})" for reason, count in most) + "." if most else ""
+
+
+def _number(value: float) -> str:
+    if not math.isfinite(value):
+        return "never"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _seconds(value: float) -> str:
+    if value >= 1:
+        return f"{value:.2f} s"
+    return f"{value * 1e3:.1f} ms" if value >= 1e-3 else f"{value * 1e6:.0f} us"
+
+
+_FORMS = {
+    "score": lambda value: f"{value:.4f}",
+    "percent": lambda value: f"{100 * value:.1f} %",
+    "count": lambda value: f"{value:.0f}",
+    "seconds": _seconds,
+    "number": _number,
+}

@@ -1,0 +1,56 @@
+"""The table on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+from context_bench.reporters.columns import notes, one_line, table
+from context_bench.results import EvalResult
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+class TableReporter:
+    """Draws the summary as a table that fits the terminal."""
+
+    name = "table"
+
+    def write(self, result: EvalResult, stream: TextIO) -> None:
+        """Write a line for each system, and what a reader must know beside the numbers."""
+        from rich.console import Console
+        from rich.measure import Measurement
+        from rich.text import Text
+
+        headings, *lines = [[one_line(cell) for cell in cells] for cells in _cells(result)]
+        console = Console(file=stream, highlight=False)
+        drawn = _drawn(headings, lines)
+        if Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum > console.width:
+            drawn = _drawn(*_turned(headings, lines))
+        console.print(drawn)
+        for note in notes(result):
+            console.print(Text(one_line(note)))
+
+
+def _drawn(headings: list[str], lines: list[list[str]]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for number, heading in enumerate(headings):
+        table.add_column(Text(heading), justify="left" if number == 0 else "right", overflow="fold")
+    for line in lines:
+        table.add_row(*map(Text, line))
+    return table
+
+
+def _cells(result: EvalResult) -> list[list[str]]:
+    headings, lines = table(result)
+    return [headings, *lines]
+
+
+def _turned(headings: list[str], lines: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Turn the table: a line for each value, a column for each system, which fits a narrow terminal better."""
+    turned = [list(column) for column in zip(headings, *lines)]
+    return turned[0], turned[1:]

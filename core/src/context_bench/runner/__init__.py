@@ -1,0 +1,1 @@
+"""The runner: from a plan to committed rows."""

@@ -1,0 +1,240 @@
+"""The feed: examples are pulled one by one, given an identity and keys, and become jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple
+
+from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
+from context_bench.runner.parts import LabelWiring, Slot, Stream
+from context_bench.runner.selection import Placed
+from context_bench.runner.work import Job, Workbench
+from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
+from context_bench.store.entries import StoredExample
+from context_bench.store.keys import RowId, example_key, response_key
+from context_bench.store.runfile import RunFile
+
+_REMEMBERED_IDS = 50_000
+_NOTHING = (1 << 64, b"")
+_CONTENT = 64
+"""Bits of an example's key that tell two examples with one id apart."""
+
+Done = Iterator[tuple[int, bytes]]
+
+
+class Feed:
+    """Turns streams of examples into jobs.
+
+    Args:
+        slots: The systems.
+        streams: The datasets.
+        wire: Returns the wiring of a label; called once for each, before the first job of its rows.
+        workbench: Counts tokens.
+        samples: How often each example is given to each system.
+        done: Returns the packed identities and response keys of rows that are done already, in canonical order.
+        reuse: Finds a response of an earlier run by its key: (output, latency), or None.
+        keep_bodies: Whether examples are stored whole.
+        order: ``"interleaved"`` gives each example to all systems before the next example, so that no system meets a
+            warmer server than another; ``"system"`` gives all examples to one system before the next system.
+    """
+
+    def __init__(
+        self,
+        slots: Iterable[Slot],
+        streams: Iterable[Stream],
+        wire: Callable[[str], LabelWiring],
+        workbench: Workbench,
+        samples: int = 1,
+        done: Callable[[], Done] = lambda: iter(()),
+        reuse: Callable[[bytes], tuple[Mapping[str, Any], float] | None] | None = None,
+        keep_bodies: bool = True,
+        order: str = "interleaved",
+    ) -> None:
+        self._slots = tuple(slots)
+        self._streams = tuple(streams)
+        self._wire = wire
+        self._workbench = workbench
+        self._samples = samples
+        self._done = done
+        self._reuse = reuse
+        self._keep_bodies = keep_bodies
+        self._in_turn = order == "system" and len(self._slots) > 1
+        self._wirings: dict[str, LabelWiring] = {}
+        self.skipped = 0
+        self.examples = 0
+
+    def jobs(self, store: RunFile | None = None) -> Iterator[Job]:
+        """Yield the jobs that are still to be done.
+
+        Raises:
+            DatasetError: A dataset cannot be read or a row is no example.
+            ContextBenchError: The wiring of a label failed.
+        """
+        if not self._in_turn:
+            yield from self._pass(self._slots, self._read(store))
+            return
+        with Spool() as spool:
+            first, *others = self._slots
+            yield from self._pass((first,), spool.keep(self._read(store)))
+            for slot in others:
+                yield from self._pass((slot,), spool)
+
+    def _read(self, store: RunFile | None) -> Iterator[Fed]:
+        for stream in self._streams:
+            length = 0
+            names = _Names(stream)
+            content = blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE)
+            for position, example in _chosen(stream):
+                if not isinstance(example, Mapping):
+                    raise DatasetError(
+                        f"Row {position} of {_called(stream)} is of type {type(example).__name__}; "
+                        "an example is a mapping of field names to values."
+                    )
+                try:
+                    key = example_key(example)
+                except UnstorableError as error:
+                    raise DatasetError(f"Row {position} of {_called(stream)} cannot be stored: {error}") from error
+                content.update(key)
+                length += 1
+                name = names.name(example, position, key)
+                yield Fed(stream.number, position, name, _label(stream, example), key, example)
+            self.examples += length
+            if not length:
+                raise DatasetError(f"{_called(stream).capitalize()} is empty: it gave no example.")
+            if store is not None:
+                store.close_dataset(stream.number, length, content.digest())
+
+    def _pass(self, slots: Sequence[Slot], examples: Iterable[Fed]) -> Iterator[Job]:
+        done = self._done()
+        number, known = next(done, _NOTHING)
+        for fed in examples:
+            dataset, position, _, label, key, example = fed
+            wiring = self._wirings.get(label) or self._wiring(label)
+            stored: StoredExample | None = None
+            tokens = None
+            for slot in slots:
+                seen = key if slot.reads is None else example_key(example, slot.reads)
+                for sample in range(self._samples):
+                    identity = RowId(dataset, position, slot.number, sample)
+                    response = response_key(slot.key, seen, sample)
+                    packed = identity.pack()
+                    while number < packed:
+                        number, known = next(done, _NOTHING)
+                    if number == packed and known == response:
+                        self.skipped += 1
+                        continue
+                    if tokens is None:
+                        tokens = self._workbench.input_tokens(example)
+                        stored = self._stored(fed, wiring)
+                    output, latency = None, 0.0
+                    if self._reuse is not None and slot.shared:
+                        output, latency = self._reuse(response) or (None, 0.0)
+                    yield Job(identity, slot, wiring, example, response, tokens, key, stored, output, latency)
+                    stored = None
+
+    def _stored(self, fed: Fed, wiring: LabelWiring) -> StoredExample:
+        """Return the example as it is written, before the first row of it that is not done."""
+        try:
+            body = to_json(fed.example) if self._keep_bodies else None
+        except UnstorableError as error:
+            raise DatasetError(f"Row {fed.position} of dataset {fed.label!r} cannot be stored: {error}") from error
+        return StoredExample(fed.dataset, fed.position, fed.name, wiring.number, fed.key, body)
+
+    def _wiring(self, label: str) -> LabelWiring:
+        if label not in self._wirings:
+            self._wirings[label] = self._wire(label)
+        return self._wirings[label]
+
+
+class Fed(NamedTuple):
+    """An example with its identity."""
+
+    dataset: int
+    position: int
+    name: str
+    label: str
+    key: bytes
+    example: Mapping[str, Any]
+
+
+class Spool:
+    """Keeps examples in a temporary file, for the passes of further systems."""
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 - closed in __exit__
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def keep(self, examples: Iterable[Fed]) -> Iterator[Fed]:
+        """Yield the examples, and keep each."""
+        for fed in examples:
+            self._file.write(to_json(list(fed)) + "\n")
+            yield fed
+
+    def __iter__(self) -> Iterator[Fed]:
+        self._file.seek(0)
+        for line in self._file:
+            yield Fed(*from_json(line))
+
+
+class _Names:
+    """Gives each example of a dataset its id, and finds one id on two different examples.
+
+    An example without ``id`` is called ``#<position>``. A given id that begins with ``#`` gets one more, so that the two
+    can never collide.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._seen: dict[int, int] = {}  # by hash of the id: position and beginning of the key, in one small integer
+
+    def name(self, example: Mapping[str, Any], position: int, key: bytes) -> str:
+        given = example.get("id")
+        if given is None:
+            return f"#{position}"
+        name = given if isinstance(given, str) else to_json(given)
+        if len(self._seen) < _REMEMBERED_IDS:
+            content = int.from_bytes(key[:8], "big")
+            found = self._seen.setdefault(hash(name), position << _CONTENT | content)
+            if found & ((1 << _CONTENT) - 1) != content:
+                raise DatasetError(
+                    f"Rows {found >> _CONTENT} and {position} of {_called(self._stream)} are different examples with one "
+                    f"id, {name!r}. Give each its own, or take the id from another column (--field id=COLUMN)."
+                )
+        return f"#{name}" if name.startswith("#") else name
+
+
+def _label(stream: Stream, example: Mapping[str, Any]) -> str:
+    if stream.label is not None:
+        return stream.label
+    found = example.get("dataset")
+    return found if isinstance(found, str) and found else stream.fallback
+
+
+def _chosen(stream: Stream) -> Iterable[Placed]:
+    placed = _guarded(stream)
+    return placed if stream.selection is None else stream.selection.of(placed)
+
+
+def _guarded(stream: Stream) -> Iterator[Placed]:
+    position = -1
+    try:
+        for position, example in enumerate(stream.examples):
+            yield position, example
+    except ContextBenchError:
+        raise
+    except Exception as error:
+        after = f"after row {position}" if position >= 0 else "at its beginning"
+        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+        raise DatasetError(f"{_called(stream).capitalize()} cannot be read {after}: {kind}{error}") from error
+
+
+def _called(stream: Stream) -> str:
+    name = stream.label or stream.fallback
+    return f"dataset {name!r}" if name else "the dataset"

@@ -1,0 +1,398 @@
+"""Lanes: rows on their way through systems, scorers and the writer, many at once.
+
+A row holds one place of a bounded window from before its system is called until its response is committed. So a run
+that is killed repeats at most as many calls as there are places, and a slow disk slows the calls down instead of filling
+the memory. Systems that block run on threads, those with ``aprocess`` on an event loop. What scores quickly scores before
+the commit; evaluators in batches, async ones and those in processes of their own score after it, in a second window.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from inspect import isawaitable
+from threading import Event, Semaphore, Thread
+from time import perf_counter
+from typing import Any
+
+from attrs import evolve
+
+from context_bench.records import Failure
+from context_bench.runner.event_loop import EventLoop
+from context_bench.runner.later import Later
+from context_bench.runner.parts import LabelWiring, Scorer, Slot
+from context_bench.runner.routes import is_async, scorers_of, slow_scorers
+from context_bench.runner.threads import Threads
+from context_bench.runner.ticket import Ticket
+from context_bench.runner.traffic import Traffic
+from context_bench.runner.work import Answer, Job, Workbench, claim, scores_only
+from context_bench.runner.writer import Writer
+from context_bench.store.encoding import isolate
+from context_bench.store.entries import StoredRow
+from context_bench.store.runfile import RunFile
+
+_TICK = 0.02
+_SCORING_THREADS = 2
+
+
+class Lanes:
+    """Does jobs, many at once, and commits their rows.
+
+    Args:
+        workbench: Does the steps of a job.
+        store: Where rows are committed.
+        workers: Calls in flight at most.
+        traffic: Limits of the endpoints.
+        deadline: Seconds for one row, from the first call until it is scored; None for no limit.
+        on_row: Called with each committed row, once it is scored.
+    """
+
+    def __init__(
+        self,
+        workbench: Workbench,
+        store: RunFile,
+        workers: int,
+        traffic: Traffic,
+        deadline: float | None = None,
+        on_row: Callable[[StoredRow], None] | None = None,
+    ) -> None:
+        self._workbench = workbench
+        self._workers = workers
+        self._traffic = traffic
+        self._deadline = deadline
+        self._on_row = on_row
+        self._error: BaseException | None = None
+        self._open: dict[int, Ticket] = {}
+        self._scorers: dict[LabelWiring, tuple[list[Scorer], list[Scorer]]] = {}
+        self._async: dict[Slot, bool] = {}
+        self._places = Semaphore(workers)
+        self._later_window = max(256, 2 * workers)
+        self._later_places = Semaphore(self._later_window)
+        self._turnstiles: dict[object, asyncio.Lock] = {}
+        self._writer = Writer(store, self._broken)
+        self._threads = Threads(self._work, workers)
+        self._scoring = Threads(self._work, min(workers, _SCORING_THREADS))
+        self._loop: EventLoop | None = None
+        self._later = Later(workbench, workers, deadline, self._said, self._event_loop)
+        self._has_ended = Event()
+
+    def run(self, jobs: Iterable[Job]) -> None:
+        """Do every job and return when all rows are committed; see :meth:`context_bench.runner.loop.Loop.run`."""
+        clock = Thread(target=self._keep_time, name="context-bench-clock", daemon=True)
+        clock.start()
+        interruption: BaseException | None = None
+        is_patient = True
+        try:
+            try:
+                self._feed(jobs)
+            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - raised again below, once rows are safe
+                interruption = error
+                self._traffic.stopping.set()
+            self._drain()
+        except KeyboardInterrupt as error:
+            interruption = error
+            is_patient = False
+        self._traffic.stopping.set()
+        self._has_ended.set()
+        self._threads.close()
+        self._scoring.close()
+        self._later.close()
+        if self._loop is not None:
+            self._loop.close(1.0 if is_patient else 0.1)
+        self._writer.close(None if is_patient else 1.0)
+        if self._error is not None and is_patient:
+            raise self._error
+        if interruption is not None:
+            raise interruption
+
+    def _feed(self, jobs: Iterable[Job]) -> None:
+        for job in jobs:
+            if job.stored is not None:
+                self._writer.put(job.stored)
+            self._places.acquire()
+            if self._parted(job)[1]:
+                self._later_places.acquire()
+            if self._error is not None:
+                self._let_go(job)
+                return
+            ticket = Ticket(job)
+            self._open[id(ticket)] = ticket
+            if job.output is not None:
+                self._scoring.put(ticket)
+            elif self._is_async(job.slot):
+                self._event_loop().put(partial(self._ask, ticket, ticket.turn))
+            else:
+                self._threads.put(ticket)
+
+    def _drain(self) -> None:
+        for _ in range(self._workers):
+            self._places.acquire()
+        for _ in range(self._later_window):
+            self._later_places.acquire()
+
+    def _parted(self, job: Job) -> tuple[list[Scorer], list[Scorer]]:
+        """Return the scorers that score before the commit, and those that score after it."""
+        found = self._scorers.get(job.wiring) if job.only is None else None
+        if found is None:
+            slow = slow_scorers(job)
+            found = ([scorer for scorer in scorers_of(job) if scorer not in slow], slow)
+            if job.only is None:
+                self._scorers[job.wiring] = found
+        return found
+
+    def _is_async(self, slot: Slot) -> bool:
+        if slot not in self._async:
+            self._async[slot] = is_async(slot)
+        return self._async[slot]
+
+    def _let_go(self, job: Job) -> None:
+        self._places.release()
+        if self._parted(job)[1]:
+            self._later_places.release()
+
+    def _event_loop(self) -> EventLoop:
+        if self._loop is None:
+            self._loop = EventLoop()
+        return self._loop
+
+    # A thread does all of this.
+
+    def _work(self, ticket: Ticket) -> bool:
+        """Do a ticket on the calling thread; return False when it was abandoned meanwhile."""
+        is_call = ticket.answer is None and ticket.job.output is None
+        ticket.cancel = self._threads.abandon if is_call else self._scoring.abandon
+        if ticket.is_settled:
+            return True
+        try:
+            row = self._row(ticket)
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
+            self._broken(error)
+            row = None
+        if not ticket.settle():
+            self._note_late(ticket)
+            return False
+        if is_call:
+            self._end(ticket, row)
+            return True
+        # Whoever scores commits, too, when nothing else is to be scored: one hand-over less for each row.
+        self._open.pop(id(ticket), None)
+        self._writer.hold((partial(self._safe, ticket), row))
+        if self._scoring.is_idle:
+            self._writer.drain()
+        return True
+
+    def _row(self, ticket: Ticket) -> StoredRow | None:
+        job, workbench = ticket.job, self._workbench
+        if job.output is not None:
+            ticket.start()
+            if job.only is not None:
+                ticket.answer = Answer.stored(job.output)
+            else:
+                self._take(ticket, job.output, 0.0)
+        elif ticket.answer is None and not self._call(ticket):
+            return None
+        answer = ticket.answer
+        if answer is None or ticket.is_settled:
+            return ticket.failed
+        found = workbench.score(job, self._parted(job)[0], answer)
+        return scores_only(job, *found) if job.only is not None else workbench.row(job, answer, *found)
+
+    def _call(self, ticket: Ticket) -> bool:
+        """Ask a ticket's system; return False when the run is stopping, or somebody else has ended the row."""
+        slot, stopping = ticket.job.slot, self._traffic.stopping
+        with self._traffic.road(slot).turnstile:
+            while not stopping.is_set() and (wait := self._traffic.enter(slot)):
+                stopping.wait(wait)
+            if stopping.is_set():
+                return False
+        ticket.start()
+        usage = None
+        try:
+            while not ticket.is_settled:
+                started = perf_counter()
+                try:
+                    found = slot.system.process(isolate(ticket.job.example))
+                    seconds = perf_counter() - started
+                    usage = self._traffic.answered(slot, found, seconds)
+                    self._take(ticket, found, seconds)
+                    return True
+                except Exception as error:  # noqa: BLE001 - a system may raise anything; it is this row's failure
+                    pause = self._traffic.pause_after(slot, error, ticket.attempts)
+                    if pause is None:
+                        self._fail(ticket, error)
+                        return True
+                if stopping.wait(pause):
+                    return False
+                ticket.attempts += 1
+            return False
+        finally:
+            if ticket.leave():
+                self._traffic.leave(slot, usage, ticket.answer is not None)
+
+    # The event loop calls the system; threads score.
+
+    async def _ask(self, ticket: Ticket, turn: int) -> None:
+        if ticket.turn != turn:
+            return
+        ticket.cancel = partial(cancel, asyncio.get_running_loop(), asyncio.current_task())
+        try:
+            if await self._acall(ticket, turn) and ticket.answer is not None:
+                ticket.cancel = None
+                self._scoring.put(ticket)
+                return
+        except asyncio.CancelledError:
+            if ticket.is_settled:
+                return
+            if not self._traffic.stopping.is_set():
+                self._fail(ticket, TimeoutError("the call was cancelled by the system itself."))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
+            self._broken(error)
+        if ticket.turn != turn:
+            return
+        if ticket.settle():
+            self._end(ticket, ticket.failed)
+        else:
+            self._note_late(ticket)
+
+    async def _acall(self, ticket: Ticket, turn: int) -> bool:
+        slot, stopping = ticket.job.slot, self._traffic.stopping
+        place = (asyncio.get_running_loop(), self._traffic.road(slot))
+        async with self._turnstiles.setdefault(place, asyncio.Lock()):
+            while not stopping.is_set() and (wait := self._traffic.enter(slot)):
+                await asyncio.sleep(wait)
+            if stopping.is_set():
+                return False
+        if ticket.turn != turn:
+            self._traffic.leave(slot, None, False)
+            return False
+        ticket.start()
+        usage = None
+        ask: Any = getattr(slot.system, "aprocess", None) or slot.system.process
+        try:
+            while not ticket.is_settled:
+                started = perf_counter()
+                try:
+                    found = ask(isolate(ticket.job.example))
+                    if isawaitable(found):
+                        found = await found
+                    seconds = perf_counter() - started
+                    usage = self._traffic.answered(slot, found, seconds)
+                    self._take(ticket, found, seconds)
+                    return True
+                except Exception as error:  # noqa: BLE001 - a system may raise anything; it is this row's failure
+                    pause = self._traffic.pause_after(slot, error, ticket.attempts)
+                    if pause is None:
+                        self._fail(ticket, error)
+                        return True
+                await asyncio.sleep(pause)
+                if stopping.is_set():
+                    return False
+                ticket.attempts += 1
+            return False
+        finally:
+            if ticket.leave():
+                self._traffic.leave(slot, usage, ticket.answer is not None)
+
+    def _take(self, ticket: Ticket, found: Any, seconds: float) -> None:
+        answer = self._workbench.take(ticket.job, found, seconds, ticket.attempts)
+        if isinstance(answer, StoredRow):
+            ticket.failed = answer
+        else:
+            ticket.answer = answer
+
+    def _fail(self, ticket: Ticket, error: BaseException) -> None:
+        ticket.failed = self._workbench.failed(ticket.job, error, ticket.seconds, ticket.attempts)
+
+    # How rows end.
+
+    def _end(self, ticket: Ticket, row: StoredRow | None) -> None:
+        self._open.pop(id(ticket), None)
+        self._writer.put((partial(self._safe, ticket), row))
+
+    def _safe(self, ticket: Ticket, row: StoredRow | None) -> None:
+        """Go on when a row is committed, or was dropped."""
+        job = ticket.job
+        self._places.release()
+        slow = self._parted(job)[1]
+        if slow and row is not None and ticket.answer is not None and ticket.late is None:
+            self._later.put(job, ticket.answer, slow, row)
+            return
+        if slow:
+            self._later_places.release()
+        if row is not None and self._on_row is not None:
+            self._on_row(row)
+
+    def _said(self, job: Job, row: StoredRow, first: StoredRow) -> None:
+        """Write what the slow scorers said."""
+        scorers = {scorer.number: scorer for scorer in job.wiring.scorers}
+        owners: dict[str, str] = {}
+        try:
+            for evaluation in (*first.evaluations, *row.evaluations):
+                claim(owners, scorers[evaluation.evaluator], evaluation)
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
+            self._broken(error)
+        self._writer.put((partial(self._scored, first), row))
+
+    def _scored(self, first: StoredRow, row: StoredRow | None) -> None:
+        """Go on when what the slow scorers said is committed."""
+        self._later_places.release()
+        if row is not None and self._on_row is not None:
+            self._on_row(first)
+
+    def _broken(self, error: BaseException) -> None:
+        self._error = self._error or error
+        self._traffic.stopping.set()
+
+    def _keep_time(self) -> None:
+        """Fail the rows whose time is up."""
+        while not self._has_ended.wait(_TICK):
+            if self._loop is not None and self._deadline is not None and self._loop.is_stuck:
+                self._replace_loop()
+            self._scoring.relieve()
+            if self._deadline is None:
+                continue
+            self._later.keep_time()
+            for ticket in list(self._open.values()):
+                if ticket.started is not None and ticket.seconds > self._deadline and ticket.settle():
+                    self._give_up(ticket, self._deadline)
+
+    def _replace_loop(self) -> None:
+        """Leave a loop that something blocks to itself; what it has not begun begins on another."""
+        stuck, self._loop = self._loop, EventLoop()
+        assert stuck is not None
+        others = stuck.leave()
+        for ticket in list(self._open.values()):
+            if ticket.started is None and ticket.job.output is None and self._is_async(ticket.job.slot):
+                ticket.turn += 1
+                self._loop.put(partial(self._ask, ticket, ticket.turn))
+        for make in others:
+            self._loop.put(make)
+
+    def _give_up(self, ticket: Ticket, deadline: float) -> None:
+        ticket.late = ticket.late_row(self._workbench, deadline)
+        if ticket.job.output is None and ticket.leave():
+            self._traffic.leave(ticket.job.slot, None, False)
+        self._end(ticket, ticket.late)
+        if ticket.cancel is not None:
+            ticket.cancel()
+
+    def _note_late(self, ticket: Ticket) -> None:
+        """Say in the failure that the system did answer, too late to count."""
+        row = ticket.late
+        if row is None or row.output is not None or row.again or ticket.answer is None or self._has_ended.is_set():
+            return
+        late = f"An answer came {ticket.seconds:.1f} s after the call; it was not counted."
+        failures: list[tuple[int, Failure]] = [
+            (number, evolve(failure, traceback=f"{failure.traceback}{late}\n")) for number, failure in row.failures
+        ]
+        self._writer.put((None, evolve(row, failures=failures)))
+
+
+def cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> None:
+    """Cancel a task from any thread."""
+    try:
+        if task is not None:
+            loop.call_soon_threadsafe(task.cancel)
+    except RuntimeError:  # the loop has ended
+        pass

@@ -1,0 +1,219 @@
+"""Later: what evaluators say after the response is committed - in batches, on the event loop, in other processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from context_bench.runner.event_loop import EventLoop
+from context_bench.runner.parts import Scorer
+from context_bench.runner.routes import async_score, takes_batches
+from context_bench.runner.work import Answer, Job, Workbench, missing_fields, scores_only
+from context_bench.store.encoding import isolate
+from context_bench.store.entries import StoredEvaluation, StoredRow
+from context_bench.store.keys import example_key, score_key
+
+if TYPE_CHECKING:
+    from context_bench.runner.children import Children
+
+BATCH = 64
+_LONGEST_WAIT = 0.05
+
+Said = Callable[[Job, StoredRow, StoredRow], None]
+
+
+class Pending:
+    """A response that waits for what its slow scorers say."""
+
+    def __init__(
+        self, job: Job, answer: Answer, first: StoredRow, count: int, said: Said, workbench: Workbench
+    ) -> None:
+        self.job, self.answer, self.first = job, answer, first
+        self._open = count
+        self._said = said
+        self._workbench = workbench
+        self._evaluations: list[StoredEvaluation] = []
+        self._failures: list[Any] = []
+        self._lock = Lock()
+
+    @property
+    def pair(self) -> tuple[Any, Any]:
+        """Private copies of the example and the output."""
+        return isolate(self.job.example), isolate(self.answer.output)
+
+    def add(self, scorer: Scorer, found: Any) -> None:
+        """Take what an evaluator returned, or the exception that it raised."""
+        self.take(self._workbench.judge(self.job, scorer, self.answer, found))
+
+    def take(self, result: Any) -> None:
+        """Take a finished evaluation or failure; the last one ends the row."""
+        with self._lock:
+            (self._evaluations if isinstance(result, StoredEvaluation) else self._failures).append(result)
+            self._open -= 1
+            if self._open:
+                return
+        self._evaluations.sort(key=lambda evaluation: evaluation.evaluator)
+        self._failures.sort(key=lambda failure: failure[0])
+        self._said(self.job, scores_only(self.job, self._evaluations, self._failures), self.first)
+
+
+class Later:
+    """Scores committed responses.
+
+    Args:
+        workbench: Turns what evaluators return into evaluations.
+        workers: Async evaluations at once, and processes at most.
+        deadline: Seconds for one evaluation; None for no limit.
+        said: Called with the job, what its slow scorers said, and the row that is committed.
+        event_loop: Returns the event loop.
+    """
+
+    def __init__(
+        self,
+        workbench: Workbench,
+        workers: int,
+        deadline: float | None,
+        said: Said,
+        event_loop: Callable[[], EventLoop],
+    ) -> None:
+        self._workbench = workbench
+        self._processes = max(1, min(workers, os.cpu_count() or 1))
+        self._deadline = deadline
+        self._said = said
+        self._event_loop = event_loop
+        self._batches: dict[int, _Batches] = {}
+        self._children: dict[int, Children] = {}
+
+    def put(self, job: Job, answer: Answer, scorers: Sequence[Scorer], first: StoredRow) -> None:
+        """Score a response."""
+        pending = Pending(job, answer, first, len(scorers), self._said, self._workbench)
+        for scorer in scorers:
+            missing = missing_fields(scorer, job.example, answer.output)
+            if missing:
+                gold = job.example_key if scorer.reads is None else example_key(job.example, scorer.reads)
+                key = score_key(job.key, answer.digest, scorer.key, gold)
+                pending.take(StoredEvaluation(scorer.number, key, {}, unscored=missing))
+            elif scorer.cpu_bound:
+                self._child(scorer).put(pending)
+            elif takes_batches(scorer):
+                self._batch(scorer).put(pending)
+            else:
+                self._event_loop().put(partial(self._ask, pending, scorer))
+
+    def keep_time(self) -> None:
+        """Fail what takes longer than the deadline."""
+        for batches in list(self._batches.values()):
+            batches.keep_time()
+
+    def close(self) -> None:
+        """End threads and processes."""
+        for batches in self._batches.values():
+            batches.close()
+        for children in self._children.values():
+            children.close()
+
+    def _batch(self, scorer: Scorer) -> _Batches:
+        if scorer.number not in self._batches:
+            self._batches[scorer.number] = _Batches(scorer, self._deadline)
+        return self._batches[scorer.number]
+
+    def _child(self, scorer: Scorer) -> Children:
+        from context_bench.runner.children import Children
+
+        if scorer.number not in self._children:
+            self._children[scorer.number] = Children(scorer, self._processes, self._deadline)
+        return self._children[scorer.number]
+
+    async def _ask(self, pending: Pending, scorer: Scorer) -> None:
+        try:
+            found = await asyncio.wait_for(async_score(scorer.evaluator)(*pending.pair), self._deadline)
+        except asyncio.TimeoutError:
+            found = TimeoutError(f"it took longer than the deadline of {self._deadline:g} s.")
+        except asyncio.CancelledError:
+            return
+        except Exception as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
+            found = error
+        pending.add(scorer, found)
+
+
+class _Batches:
+    """One thread that gives an evaluator batches. A batch that fails is tried again one by one, to find the culprit."""
+
+    def __init__(self, scorer: Scorer, deadline: float | None) -> None:
+        self._scorer = scorer
+        self._deadline = deadline
+        self._queue: SimpleQueue[Pending | None] = SimpleQueue()
+        self._lock = Lock()
+        self._batch: list[Pending] = []
+        self._until = float("inf")
+        self._start()
+        self.put = self._queue.put
+
+    def close(self) -> None:
+        self._queue.put(None)
+
+    def keep_time(self) -> None:
+        """Fail a batch whose time is up, and leave its thread to itself."""
+        with self._lock:
+            if monotonic() < self._until:
+                return
+            batch, self._batch, self._until = self._batch, [], float("inf")
+            self._start()
+        late = TimeoutError(f"its batch took longer than the deadline of {self._deadline:g} s a row.")
+        for pending in batch:
+            pending.add(self._scorer, late)
+
+    def _start(self) -> None:
+        Thread(target=self._serve, name="context-bench-batches", daemon=True).start()
+
+    def _serve(self) -> None:
+        while (first := self._queue.get()) is not None:
+            batch, is_last = self._gather(first)
+            if not self._score(batch) or is_last:
+                return
+
+    def _gather(self, first: Pending) -> tuple[list[Pending], bool]:
+        batch = [first]
+        until = monotonic() + _LONGEST_WAIT
+        while len(batch) < BATCH:
+            try:
+                item = self._queue.get(timeout=max(0.0, until - monotonic()))
+            except Empty:
+                break
+            if item is None:
+                return batch, True
+            batch.append(item)
+        return batch, False
+
+    def _score(self, batch: list[Pending]) -> bool:
+        """Score a batch; return False when its time was up meanwhile."""
+        with self._lock:
+            self._batch = batch
+            if self._deadline is not None:
+                self._until = monotonic() + self._deadline * len(batch)
+        found = self._ask(batch)
+        if len(batch) > 1 and isinstance(found[0], BaseException):
+            found = [self._ask([pending])[0] for pending in batch]
+        with self._lock:
+            if self._batch is not batch:
+                return False
+            self._batch, self._until = [], float("inf")
+        for pending, result in zip(batch, found, strict=True):
+            pending.add(self._scorer, result)
+        return True
+
+    def _ask(self, batch: list[Pending]) -> list[Any]:
+        evaluator: Any = self._scorer.evaluator
+        try:
+            found = list(evaluator.score_batch([pending.pair for pending in batch]))
+            if len(found) != len(batch):
+                raise ValueError(f"score_batch returned {len(found)} results for {len(batch)} pairs.")
+        except Exception as error:  # noqa: BLE001 - an evaluator may raise anything; it is these rows' failure
+            return [error] * len(batch)
+        return found

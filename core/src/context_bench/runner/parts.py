@@ -1,0 +1,116 @@
+"""What a run is made of: systems in slots, streams of examples, and scorers wired to a label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import Factory, frozen
+
+from context_bench.protocols import Evaluator, System
+from context_bench.records import ANY_KEY, KeyMeaning
+from context_bench.runner.selection import Selection
+
+
+@frozen(eq=False)
+class Slot:
+    """A system in its place.
+
+    Attributes:
+        number: Its number in the run.
+        label: What it is called in this run.
+        system: The system.
+        key: Its key.
+        shared: Whether the key is valid in other runs, because the system tells its fingerprint.
+        reads: Fields of an example that it looks at; None means all.
+        description: What is recorded about it.
+    """
+
+    number: int
+    label: str
+    system: System
+    key: bytes
+    shared: bool
+    reads: tuple[str, ...] | None = None
+    description: Mapping[str, Any] = Factory(dict)
+
+
+@frozen(eq=False)
+class Stream:
+    """A dataset in its place.
+
+    Attributes:
+        number: Its number in the run.
+        label: Label of all of its rows; None when each row's ``dataset`` field says it.
+        examples: The examples; pulled one by one, never listed.
+        fallback: Label of rows that have no ``dataset`` field, when ``label`` is None.
+        description: What is recorded about it.
+        selection: Which of the examples are taken; None takes all.
+    """
+
+    number: int
+    label: str | None
+    examples: Iterable[Mapping[str, Any]]
+    fallback: str = ""
+    description: Mapping[str, Any] = Factory(dict)
+    selection: Selection | None = None
+
+
+@frozen(eq=False)
+class Scorer:
+    """An evaluator in its place.
+
+    Attributes:
+        number: Its number in the run.
+        id: Canonical id, or the dotted name of a class of the user's.
+        evaluator: The evaluator.
+        key: Its key.
+        needs: Fields that it cannot do without, by ``original`` and ``processed``.
+        reads: Fields of the example that it looks at; None means all.
+        prefix: What its keys begin with in the row.
+        yields: Keys (with prefix) that it leaves to another evaluator.
+        deterministic: Whether asking it again gives the same; if not, rows that it left unscored are worth another try.
+        cpu_bound: Whether it is run in a process of its own.
+        keys: What its declared keys mean; empty when it declares none.
+        provenance: What is recorded about it.
+    """
+
+    number: int
+    id: str
+    evaluator: Evaluator
+    key: bytes
+    needs: Mapping[str, tuple[str, ...]] = Factory(dict)
+    reads: tuple[str, ...] | None = None
+    prefix: str = ""
+    yields: frozenset[str] = frozenset()
+    deterministic: bool = True
+    cpu_bound: bool = False
+    keys: Mapping[str, KeyMeaning] = Factory(dict)
+    provenance: Mapping[str, Any] = Factory(dict)
+
+
+@frozen(eq=False)
+class LabelWiring:
+    """The scorers of the rows of one label.
+
+    Attributes:
+        number: Number of the label in the run.
+        label: The label.
+        scorers: Who scores its rows.
+        headline: Key of the headline score; None until it is known.
+        plan: The wiring plan as JSON-like values.
+    """
+
+    number: int
+    label: str
+    scorers: tuple[Scorer, ...] = ()
+    headline: str | None = None
+    plan: Mapping[str, Any] = Factory(dict)
+
+    @property
+    def keys(self) -> dict[str, KeyMeaning]:
+        """What the keys of these rows mean."""
+        meanings = {key: meaning for scorer in self.scorers for key, meaning in scorer.keys.items()}
+        if any(not scorer.keys for scorer in self.scorers):
+            meanings[ANY_KEY] = KeyMeaning(ANY_KEY)
+        return meanings

@@ -1,0 +1,189 @@
+"""Progress: how far a run is, on standard error. A bar for each system on a terminal, else a line now and then."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import deque
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any, TextIO
+
+from context_bench.runner.parts import Slot
+from context_bench.runner.traffic import Traffic
+from context_bench.store.entries import StoredRow
+
+_SECONDS_BETWEEN_LINES = 5.0
+_REMEMBERED_LATENCIES = 1000
+
+
+class Tally:
+    """What is known of one system's rows.
+
+    Attributes:
+        done: Rows committed, failed ones included.
+        failed: Rows whose system failed.
+        reused: Rows taken from earlier runs.
+        tokens: Tokens of prompts and responses.
+        latencies: Seconds of the latest calls.
+    """
+
+    def __init__(self) -> None:
+        self.done = self.failed = self.reused = self.tokens = 0
+        self.latencies: deque[float] = deque(maxlen=_REMEMBERED_LATENCIES)
+
+    def row(self, row: StoredRow) -> None:
+        """Count a row."""
+        self.done += 1
+        self.failed += row.output is None
+        self.reused += row.reused
+        prompt = row.input_tokens if row.prompt_tokens is None else row.prompt_tokens
+        self.tokens += prompt + row.response_tokens
+        if not row.reused and row.output is not None:
+            self.latencies.append(row.latency)
+
+    @property
+    def p95(self) -> float | None:
+        """Seconds within which 95 of 100 of the latest calls ended."""
+        ordered = sorted(self.latencies)
+        return ordered[int(0.95 * (len(ordered) - 1))] if ordered else None
+
+
+class Progress:
+    """Shows committed rows.
+
+    Args:
+        slots: The systems.
+        total: Rows expected of each system; None when nobody knows.
+        stream: Where to write; None takes standard error.
+        log_format: How lines are written where there is no terminal: ``"text"``, or ``"json"`` for one object a line,
+            which is written on a terminal, too.
+    """
+
+    def __init__(
+        self,
+        slots: Sequence[Slot],
+        total: int | None = None,
+        stream: TextIO | None = None,
+        log_format: str = "text",
+    ) -> None:
+        self._stream = stream or sys.stderr
+        self._labels = {slot.number: slot.label for slot in slots}
+        self._total = total
+        self._tallies = {number: Tally() for number in self._labels}
+        self._traffic: Traffic | None = None
+        self._is_json = log_format == "json"
+        self._bars: Any = None
+        self._tasks: dict[int, Any] = {}
+        self._started = self._last_line = self._last_note = monotonic()
+        if self._stream.isatty() and not self._is_json:
+            self._open_bars()
+
+    def watch(self, traffic: Traffic) -> None:
+        """Show, too, what is in flight, what was asked again, and what it cost."""
+        self._traffic = traffic
+
+    def row(self, row: StoredRow) -> None:
+        """Count one committed row."""
+        if row.again:
+            return
+        tally = self._tallies[row.id.slot]
+        tally.row(row)
+        now = monotonic()
+        if self._bars is not None:
+            self._bars.update(self._tasks[row.id.slot], advance=1)
+            if now - self._last_note >= 0.25:
+                self._last_note = now
+                self._annotate()
+        elif now - self._last_line >= _SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            self._write()
+
+    def close(self) -> None:
+        """Leave the last state on the screen."""
+        if self._bars is not None:
+            self._annotate()
+            self._bars.stop()
+        elif any(tally.done for tally in self._tallies.values()):
+            self._write()
+
+    def state(self, slot: int) -> dict[str, Any]:
+        """Return what is known of a system's rows; ``eta`` and ``p95`` are seconds."""
+        tally, traffic = self._tallies[slot], self._traffic
+        seconds = monotonic() - self._started
+        fresh = tally.done - tally.reused
+        left = None if self._total is None else max(0, self._total - tally.done)
+        return {
+            "system": self._labels[slot],
+            "done": tally.done,
+            "total": self._total,
+            "reused": tally.reused,
+            "failed": tally.failed,
+            "retried": traffic.retried.get(slot, 0) if traffic else 0,
+            "in_flight": traffic.in_flight.get(slot, 0) if traffic else 0,
+            "rows_per_second": round(tally.done / max(seconds, 1e-9), 2),
+            "p95": None if tally.p95 is None else round(tally.p95, 4),
+            "tokens": tally.tokens,
+            "cost": traffic.cost.get(slot) if traffic else None,
+            "eta": None if left is None or not fresh else round(left * seconds / fresh, 1),
+        }
+
+    def _write(self) -> None:
+        for slot in self._labels:
+            state = self.state(slot)
+            line = json.dumps({"event": "progress", **state}, ensure_ascii=False) if self._is_json else _line(state)
+            print(line, file=self._stream, flush=True)
+
+    def _annotate(self) -> None:
+        for slot, task in self._tasks.items():
+            self._bars.update(task, note=_note(self.state(slot)))
+
+    def _open_bars(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            console=Console(file=self._stream),
+        )
+        for number, label in self._labels.items():
+            self._tasks[number] = self._bars.add_task(label, total=self._total, note="")
+        self._bars.start()
+
+
+def _line(state: dict[str, Any]) -> str:
+    total = "" if state["total"] is None else f"/{state['total']}"
+    parts = [f"{state['system']}: {state['done']}{total} rows", f"{state['failed']} failed"]
+    parts.append(f"{state['rows_per_second']:.0f} rows/s")
+    note = _note({**state, "failed": 0})
+    eta = "" if state["eta"] is None or not state["eta"] else f"about {state['eta']:.0f} s left"
+    return ", ".join(filter(None, [*parts, note, eta]))
+
+
+def _note(state: dict[str, Any]) -> str:
+    parts = [f"{state[name]} {name.replace('_', ' ')}" for name in ("reused", "failed", "retried") if state[name]]
+    if state["in_flight"]:
+        parts.append(f"{state['in_flight']} in flight")
+    if state["p95"] is not None:
+        parts.append(f"p95 {_duration(state['p95'])}")
+    if state["tokens"]:
+        parts.append(f"{state['tokens']:,} tokens")
+    if state["cost"] is not None:
+        parts.append(f"${state['cost']:.4f}")
+    return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"

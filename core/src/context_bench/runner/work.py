@@ -1,0 +1,359 @@
+"""One row: call the system, then score what it returned. Whatever goes wrong is a failure of this row alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from traceback import format_exception
+from typing import Any
+
+from attrs import evolve, frozen
+
+from context_bench.errors import WiringError
+from context_bench.records import Failure, Usage
+from context_bench.runner.parts import LabelWiring, Scorer, Slot
+from context_bench.store.encoding import isolate, to_json
+from context_bench.store.entries import StoredEvaluation, StoredExample, StoredRow
+from context_bench.store.keys import RowId, example_key, output_key, score_key
+from context_bench.tokens import PROMPT_FIELDS, count_fields
+
+
+@frozen(eq=False)
+class Job:
+    """A row that is to be done.
+
+    Attributes:
+        id: Its identity.
+        slot: Its system.
+        wiring: Who scores it.
+        example: The example; shared by all jobs of its position, so nobody is given it, only copies.
+        key: Its response key.
+        input_tokens: Tokens of the text that the system is given.
+        example_key: Key of the whole example.
+        stored: The example as it is to be written, when this job is the first of its position.
+        output: A response from an earlier run, to be scored without asking the system.
+        latency: What the earlier response took.
+        only: Scorers to run on a response that is stored already; None runs them all on a new one.
+    """
+
+    id: RowId
+    slot: Slot
+    wiring: LabelWiring
+    example: Mapping[str, Any]
+    key: bytes
+    input_tokens: int
+    example_key: bytes
+    stored: StoredExample | None = None
+    output: Mapping[str, Any] | None = None
+    latency: float = 0.0
+    only: tuple[Scorer, ...] | None = None
+
+
+class Workbench:
+    """Does jobs. It keeps no state, so any number of threads may use it.
+
+    Args:
+        tokenizer: Counts tokens.
+        text_fields: Fields to count instead of the prompt's; None counts the prompt's.
+    """
+
+    def __init__(self, tokenizer: Any, text_fields: Sequence[str] | None = None) -> None:
+        self._tokenizer = tokenizer
+        self._text_fields = None if text_fields is None else tuple(text_fields)
+
+    def input_tokens(self, example: Mapping[str, Any]) -> int:
+        """Return the tokens of the text that a system is given."""
+        return count_fields(self._tokenizer, example, self._text_fields or PROMPT_FIELDS)
+
+    def do(self, job: Job) -> StoredRow:
+        """Return the finished row of a job.
+
+        Raises:
+            WiringError: Two evaluators gave the same key: the run cannot go on like this.
+        """
+        if job.only is not None:
+            return self.again(job, job.only)
+        started = perf_counter()
+        try:
+            found = job.output if job.output is not None else job.slot.system.process(isolate(job.example))
+        except Exception as error:  # noqa: BLE001 - a system may raise anything; it is this row's failure
+            return self.failed(job, error, perf_counter() - started)
+        answer = self.take(job, found, perf_counter() - started)
+        if isinstance(answer, StoredRow):
+            return answer
+        return self.row(job, answer, *self.score(job, job.wiring.scorers, answer))
+
+    def take(self, job: Job, found: Any, seconds: float, attempts: int = 1) -> Answer | StoredRow:
+        """Return what a system said, or the row of its failure when that is no output.
+
+        Args:
+            job: The job.
+            found: What the system returned.
+            seconds: How long it took.
+            attempts: How often the runner asked; the system's own attempts come on top.
+        """
+        try:
+            if job.output is not None:
+                output, measured = job.output, Measured(job.latency)
+            else:
+                output, measured = _take_apart(found, seconds)
+            return Answer(output, to_json(output), output_key(output), measured, attempts - 1)
+        except Exception as error:  # noqa: BLE001 - a value that cannot be stored is this row's failure
+            return self.failed(job, error, seconds, attempts)
+
+    def row(
+        self,
+        job: Job,
+        answer: Answer,
+        evaluations: Sequence[StoredEvaluation] = (),
+        failures: Sequence[tuple[int, Failure]] = (),
+    ) -> StoredRow:
+        """Return the row of an answer and what evaluators said of it."""
+        measured = answer.measured
+        usage = Usage.read(answer.output)
+        return StoredRow(
+            id=job.id,
+            key=job.key,
+            output=answer.text,
+            output_hash=answer.digest,
+            input_tokens=job.input_tokens,
+            prompt_tokens=self._prompt_tokens(job.example, answer.output, usage),
+            response_tokens=self._response_tokens(answer.output, usage),
+            latency=measured.latency,
+            attempts=measured.attempts + answer.more_attempts,
+            measured=measured.rest,
+            reused=job.output is not None,
+            evaluations=evaluations,
+            failures=failures,
+        )
+
+    def again(self, job: Job, scorers: Sequence[Scorer]) -> StoredRow:
+        """Return the row of a response that is stored already, with what these scorers say of it."""
+        assert job.output is not None
+        evaluations, failures = self.score(job, scorers, Answer.stored(job.output))
+        return scores_only(job, evaluations, failures)
+
+    def score(
+        self, job: Job, scorers: Sequence[Scorer], answer: Answer
+    ) -> tuple[list[StoredEvaluation], list[tuple[int, Failure]]]:
+        """Return what scorers say of an answer, and which of them failed.
+
+        Raises:
+            WiringError: Two evaluators gave the same key.
+        """
+        evaluations: list[StoredEvaluation] = []
+        failures: list[tuple[int, Failure]] = []
+        owners: dict[str, str] = {}
+        gold_keys: dict[tuple[str, ...] | None, bytes] = {None: job.example_key}
+        for scorer in scorers:
+            gold = gold_keys.get(scorer.reads)
+            if gold is None:
+                gold = gold_keys[scorer.reads] = example_key(job.example, scorer.reads)
+            key = score_key(job.key, answer.digest, scorer.key, gold)
+            missing = missing_fields(scorer, job.example, answer.output)
+            if missing:
+                evaluations.append(StoredEvaluation(scorer.number, key, {}, unscored=missing))
+                continue
+            try:
+                found = scorer.evaluator.score(isolate(job.example), isolate(answer.output))
+                evaluation = _evaluation(scorer, key, found)
+            except Exception as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
+                failures.append((scorer.number, _failure("evaluator", error, scorer.id)))
+                continue
+            claim(owners, scorer, evaluation)
+            evaluations.append(evaluation)
+        return evaluations, failures
+
+    def judge(self, job: Job, scorer: Scorer, answer: Answer, found: Any) -> StoredEvaluation | tuple[int, Failure]:
+        """Return what a scorer said elsewhere - in a batch, in another process - of an answer, or its failure.
+
+        Args:
+            job: The job.
+            scorer: The scorer.
+            answer: The answer.
+            found: What its evaluator returned, or the exception that it raised.
+        """
+        gold = job.example_key if scorer.reads is None else example_key(job.example, scorer.reads)
+        if isinstance(found, BaseException):
+            return scorer.number, _failure("evaluator", found, scorer.id)
+        try:
+            return _evaluation(scorer, score_key(job.key, answer.digest, scorer.key, gold), found)
+        except Exception as error:  # noqa: BLE001 - whatever it returned is this row's failure
+            return scorer.number, _failure("evaluator", error, scorer.id)
+
+    def failed(self, job: Job, error: BaseException, latency: float, attempts: int = 1) -> StoredRow:
+        """Return the row of a job whose system failed."""
+        failure = _failure("system", error)
+        if attempts > 1:
+            failure = evolve(failure, attempts=failure.attempts + attempts - 1)
+        return StoredRow(
+            id=job.id,
+            key=job.key,
+            output=None,
+            input_tokens=job.input_tokens,
+            latency=latency,
+            attempts=failure.attempts,
+            failures=[(-1, failure)],
+        )
+
+    def unfinished(self, job: Job, answer: Answer | None, scorers: Sequence[Scorer], error: BaseException) -> StoredRow:
+        """Return the row of an answer that could not be scored; without an answer, of a stored response's scores."""
+        failures = [(scorer.number, _failure("evaluator", error, scorer.id)) for scorer in scorers]
+        return scores_only(job, [], failures) if answer is None else self.row(job, answer, (), failures)
+
+    def _prompt_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any], usage: Usage | None) -> int | None:
+        if usage is not None and usage.input_tokens is not None:
+            return int(usage.input_tokens)
+        names = self._text_fields or PROMPT_FIELDS
+        if any(name in output for name in names):
+            return count_fields(self._tokenizer, {**example, **output}, names)
+        return None
+
+    def _response_tokens(self, output: Mapping[str, Any], usage: Usage | None) -> int:
+        if usage is not None and usage.output_tokens is not None:
+            return int(usage.output_tokens)
+        return count_fields(self._tokenizer, output, ("response",))
+
+
+@frozen(eq=False)
+class Measured:
+    """What is recorded about a call and is no part of what the system said.
+
+    Attributes:
+        latency: Seconds.
+        attempts: How often it was asked.
+        rest: JSON of response headers, the time to the first token and their like, or None.
+    """
+
+    latency: float
+    attempts: int = 1
+    rest: str | None = None
+
+
+@frozen(eq=False)
+class Answer:
+    """What a system said.
+
+    Attributes:
+        output: What it returned, without what it measured.
+        text: The output as JSON.
+        digest: The output's content hash.
+        measured: What was measured about the call.
+        more_attempts: How often the runner asked in vain before.
+    """
+
+    output: Mapping[str, Any]
+    text: str
+    digest: bytes
+    measured: Measured
+    more_attempts: int = 0
+
+    @classmethod
+    def stored(cls, output: Mapping[str, Any]) -> Answer:
+        """Return the answer that a run file holds."""
+        return cls(output, "", output_key(output), Measured(0.0))
+
+
+def scores_only(
+    job: Job, evaluations: Sequence[StoredEvaluation], failures: Sequence[tuple[int, Failure]]
+) -> StoredRow:
+    """Return what is written about a response that is stored already."""
+    return StoredRow(id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True)
+
+
+_MEASUREMENTS = ("latency", "attempts", "headers", "ttft")
+
+
+def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured]:
+    """Part what a system said from what it measured about the call: ``latency``, ``attempts``, ``headers``, ``ttft``.
+
+    They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock.
+    """
+    if not isinstance(output, Mapping):
+        raise TypeError(
+            f"the system returned {type(output).__name__}, not a mapping such as {{'response': ...}} or {{'context': ...}}"
+        )
+    if "response" in output and output["response"] is None:
+        raise ValueError("the system returned no response: 'response' is None")
+    if not any(name in output for name in _MEASUREMENTS):
+        return output, Measured(seconds)
+    latency, attempts = output.get("latency"), output.get("attempts")
+    rest = {name: output[name] for name in _MEASUREMENTS[2:] if output.get(name) is not None}
+    measured = Measured(
+        float(latency) if isinstance(latency, int | float) and not isinstance(latency, bool) else seconds,
+        attempts if isinstance(attempts, int) and attempts > 0 else 1,
+        to_json(rest) if rest else None,
+    )
+    return {name: value for name, value in output.items() if name not in _MEASUREMENTS}, measured
+
+
+def missing_fields(scorer: Scorer, example: Mapping[str, Any], output: Mapping[str, Any]) -> str | None:
+    """Return what a scorer needs and neither the example nor the output has, or None."""
+    for side, fields, where in (("original", example, "example"), ("processed", output, "output")):
+        for need in scorer.needs.get(side, ()):
+            if all(fields.get(name) is None for name in need.split("|")):
+                return f"the {where} has no {need.replace('|', ' or ')}"
+    return None
+
+
+def _evaluation(scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
+    if not isinstance(found, Mapping):
+        raise TypeError(f"it returned {type(found).__name__}, not a mapping of score keys to numbers")
+    scores = {f"{scorer.prefix}{name}": _number(name, value) for name, value in found.items() if value is not None}
+    details = getattr(found, "details", None) or None
+    unscored = None
+    if not scores:
+        unscored = "it had nothing to say"
+        if details and isinstance(details.get("unscored"), str):
+            unscored = details["unscored"]
+    return StoredEvaluation(
+        scorer.number, key, scores, scorer.yields, unscored, None if details is None else to_json(dict(details))
+    )
+
+
+def _number(name: object, value: Any) -> float:
+    if not isinstance(name, str):
+        raise TypeError(f"the score key {name!r} is no text")
+    if isinstance(value, str | bytes):
+        raise TypeError(f"the score {name!r} is {value!r}, not a number")
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the score {name!r} is {value!r}, not a number") from error
+    if not math.isfinite(number):
+        raise ValueError(f"the score {name!r} is {number}, not a finite number")
+    return number
+
+
+def claim(owners: dict[str, str], scorer: Scorer, evaluation: StoredEvaluation) -> None:
+    """Note whose the keys of an evaluation are.
+
+    Raises:
+        WiringError: One of them is somebody else's already.
+    """
+    for name in evaluation.scores:
+        if name in scorer.yields:
+            continue
+        if name in owners:
+            raise WiringError(
+                f"{owners[name]} and {scorer.id} both gave the score {name!r} to one row. Leave one of them out, or give "
+                f"one a prefix (--prefix {scorer.id}=other_)."
+            )
+        owners[name] = scorer.id
+
+
+def _failure(stage: str, error: BaseException, evaluator: str | None = None) -> Failure:
+    return Failure(
+        stage=stage,
+        kind=type(error).__name__,
+        message=str(error),
+        evaluator=evaluator,
+        attempts=_attempts(error),
+        traceback="".join(format_exception(type(error), error, error.__traceback__)),
+    )
+
+
+def _attempts(error: BaseException) -> int:
+    attempts = getattr(error, "attempts", 1)
+    return attempts if isinstance(attempts, int) and attempts > 0 else 1

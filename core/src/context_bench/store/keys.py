@@ -1,0 +1,150 @@
+"""Identities and keys.
+
+A **row** is (dataset, position, system slot, sample): where it stands in the run, never what it contains. Its identity
+packs into one integer whose order is the canonical order of rows (:class:`RowId`).
+
+A **key** is a content hash: it says that two rows, in one run or in two, must have the same outcome. Keys are indexes
+for reuse and change detection, not identities: an A/A test has two slots with one key, and the same example may stand
+twice in a dataset. Display names, concurrency, timeouts, retries and secrets are in no key.
+
+The definitions are normative: ``docs/reference/keys.md`` states them, and tests pin their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from context_bench.errors import ConfigurationError
+from context_bench.store.encoding import DIGEST_SIZE, digest
+
+_SAMPLE_BITS = 10
+_SLOT_BITS = 10
+_POSITION_BITS = 33
+_DATASET_BITS = 10
+
+MAX_DATASETS = 1 << _DATASET_BITS
+MAX_POSITIONS = 1 << _POSITION_BITS
+MAX_SLOTS = 1 << _SLOT_BITS
+MAX_SAMPLES = 1 << _SAMPLE_BITS
+
+
+class RowId(NamedTuple):
+    """The identity of a row.
+
+    Attributes:
+        dataset: Number of the dataset in this run, counted from 0 in the order of the plan.
+        position: Place of the example in its dataset's stream, counted from 0.
+        slot: Number of the system in this run, counted from 0.
+        sample: Number of the repetition of this example with this system, counted from 0.
+    """
+
+    dataset: int
+    position: int
+    slot: int = 0
+    sample: int = 0
+
+    def pack(self) -> int:
+        """Return the identity as one non-negative 63-bit integer that sorts as the tuple does.
+
+        Raises:
+            ConfigurationError: A part is out of its range (1,024 datasets, slots and samples; 2**33 positions).
+        """
+        dataset, position, slot, sample = self
+        if dataset >> _DATASET_BITS or position >> _POSITION_BITS or slot >> _SLOT_BITS or sample >> _SAMPLE_BITS:
+            raise ConfigurationError(
+                f"{self} is out of range: a run holds at most {MAX_DATASETS} datasets of {MAX_POSITIONS} examples, "
+                f"{MAX_SLOTS} systems and {MAX_SAMPLES} samples. Split it into several runs."
+            )
+        return ((dataset << _POSITION_BITS | position) << _SLOT_BITS | slot) << _SAMPLE_BITS | sample
+
+    @classmethod
+    def unpack(cls, number: int) -> RowId:
+        """Return the identity that :meth:`pack` wrote."""
+        sample = number & (MAX_SAMPLES - 1)
+        number >>= _SAMPLE_BITS
+        slot = number & (MAX_SLOTS - 1)
+        number >>= _SLOT_BITS
+        return cls(number >> _POSITION_BITS, number & (MAX_POSITIONS - 1), slot, sample)
+
+
+def system_key(adapter: str, version: str, fingerprint: Mapping[str, Any]) -> bytes:
+    """Return the key of a configured system.
+
+    Args:
+        adapter: Canonical id of the adapter (``distribution/name``), or the dotted name of a class of the user's.
+        version: The adapter's own version; it is raised when the adapter's behaviour changes.
+        fingerprint: Every parameter that can change an output: model, endpoint without secrets, prompts, layout.
+    """
+    return digest("context-bench system 1", adapter, version, fingerprint)
+
+
+def unshared_key(run: str, slot: int) -> bytes:
+    """Return the key of a system without a fingerprint: it is valid inside its own run only."""
+    return digest("context-bench unshared system 1", run, slot)
+
+
+def chain_key(steps: Sequence[bytes]) -> bytes:
+    """Return the key of a system made of steps (a context transformer followed by a reader)."""
+    return steps[0] if len(steps) == 1 else digest("context-bench chain 1", list(steps))
+
+
+def example_key(example: Mapping[str, Any], reads: Iterable[str] | None = None) -> bytes:
+    """Return the key of an example as a system sees it.
+
+    Args:
+        example: The example.
+        reads: The fields that the system declares to read; None means all of them. An absent field is not the same as
+            a field that is None.
+    """
+    if reads is None:
+        return digest("context-bench example 1", example)
+    return digest("context-bench example 1", {name: example[name] for name in reads if name in example})
+
+
+def response_key(system: bytes, example: bytes, sample: int = 0, history: Sequence[Any] = ()) -> bytes:
+    """Return the key of a response.
+
+    Args:
+        system: :func:`system_key` or :func:`unshared_key` of the system, or :func:`chain_key` of its steps.
+        example: :func:`example_key`.
+        sample: Number of the repetition.
+        history: The turns before this one, in a conversation.
+    """
+    if history:
+        return digest("context-bench response 1", system, example, sample, list(history))
+    return _short(b"context-bench response 1", system, example, sample.to_bytes(8, "big"))
+
+
+def output_key(output: Mapping[str, Any]) -> bytes:
+    """Return the content hash of what a system returned."""
+    return digest("context-bench output 1", output)
+
+
+def evaluator_key(evaluator: str, version: str, parameters: Mapping[str, Any]) -> bytes:
+    """Return the key of a configured evaluator.
+
+    Args:
+        evaluator: Canonical id (``distribution/name``), or the dotted name of a class of the user's.
+        version: The evaluator's own version; it is raised when a score can change.
+        parameters: Every parameter that can change a score.
+    """
+    return digest("context-bench evaluator 1", evaluator, version, parameters)
+
+
+def score_key(response: bytes, output: bytes, evaluator: bytes, gold: bytes) -> bytes:
+    """Return the key of the scores that one evaluator gives to one output.
+
+    Args:
+        response: :func:`response_key`.
+        output: :func:`output_key`.
+        evaluator: :func:`evaluator_key`.
+        gold: :func:`example_key` over the fields that the evaluator reads.
+    """
+    return _short(b"context-bench score 1", response, output, evaluator, gold)
+
+
+def _short(name: bytes, *parts: bytes) -> bytes:
+    """Hash parts of fixed length, which need no length prefixes: these keys are made for every row."""
+    return blake2b(name + b"".join(parts), digest_size=DIGEST_SIZE).digest()

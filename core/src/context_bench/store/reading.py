@@ -1,0 +1,151 @@
+"""Reading rows: five sorted streams of tuples, merged by identity into :class:`~context_bench.records.EvalRow`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from context_bench.errors import StoreError
+from context_bench.records import EvalRow, Failure, Usage
+from context_bench.store.encoding import from_json
+from context_bench.store.entries import Label, verify
+from context_bench.store.keys import RowId
+
+_ROW_MASK = ~((1 << 20) - 1)
+_END = 1 << 63
+
+Values = tuple[Any, ...]
+
+
+@frozen(eq=False)
+class RowReader:
+    """Reads rows from one snapshot of a run file.
+
+    Attributes:
+        systems: Label by slot.
+        labels: Wiring by number.
+        evaluators: Id by number.
+    """
+
+    systems: Mapping[int, str]
+    labels: Mapping[int, Label]
+    evaluators: Mapping[int, str]
+
+    def read(self, connection: sqlite3.Connection, first: int, last: int) -> Iterator[EvalRow]:
+        """Yield the rows between two packed identities, in canonical order.
+
+        Raises:
+            StoreError: A value does not match its check sum, or something is missing.
+        """
+
+        def stream(table: str, column: str, order: str, start: int = first) -> _Merge:
+            query = f"SELECT * FROM {table} WHERE {column} BETWEEN ? AND ? ORDER BY {order}"
+            return _Merge(connection.execute(query, (start, last)))
+
+        responses = stream("responses", "id", "id")
+        failures = stream("failures", "response", "response, stage DESC, evaluator")
+        evaluations = stream("evaluations", "response", "response, evaluator")
+        scores = stream("scores", "response", "response, evaluator, name")
+        examples = stream("examples", "id", "id", first & _ROW_MASK)
+        while (number := min(responses.next_id, failures.next_id)) != _END:
+            example = examples.seek(number & _ROW_MASK)
+            found = responses.take(number)
+            yield self._row(
+                number, found, failures.take(number), evaluations.take(number), scores.take(number), example
+            )
+
+    def _row(
+        self,
+        number: int,
+        responses: list[Values],
+        failures: list[Values],
+        evaluations: list[Values],
+        scores: list[Values],
+        example: Values | None,
+    ) -> EvalRow:
+        identity = RowId.unpack(number)
+        if example is None:
+            raise StoreError(f"The run file has no example for {identity}: it is damaged.")
+        verify(example)
+        example_id, label = example[3], self.labels[example[4]]
+        output: dict[str, Any] = {}
+        usage, latency, input_tokens, prompt_tokens, response_tokens = None, 0.0, 0, None, 0
+        attempts, measured, reused = 1, None, False
+        for values in responses:
+            verify(values)
+            output = from_json(values[6])
+            input_tokens, prompt_tokens, response_tokens, latency, attempts, measured, reused = values[8:15]
+            usage = Usage.read(output)
+        for values in failures:
+            verify(values)
+        for values in evaluations:
+            verify(values, [score for score in scores if score[1] == values[1]])
+        if failures and not responses:
+            latency, input_tokens, attempts = failures[0][6], failures[0][7], failures[0][5]
+        response = output.get("response")
+        metadata: dict[str, Any] = {"attempts": attempts}
+        if usage is not None:
+            metadata["usage"] = usage.to_dict()
+        if reused:
+            metadata["reused"] = True
+        if measured is not None:
+            metadata |= from_json(measured)
+        metadata |= {name: output[name] for name in ("finish_reason", "model") if name in output}
+        return EvalRow(
+            system=self.systems[identity.slot],
+            example_id=example_id,
+            scores={values[2]: values[3] for values in scores if values[4]},
+            input_tokens=input_tokens,
+            prompt_tokens=prompt_tokens,
+            response_tokens=response_tokens,
+            metadata=metadata,
+            latency=latency,
+            dataset=label.label,
+            response=response if isinstance(response, str) else None,
+            output=output,
+            errors=tuple(self._failure(values) for values in failures),
+            unscored={self.evaluators[values[1]]: values[3] for values in evaluations if values[3] is not None},
+            details={
+                self.evaluators[values[1]]: from_json(values[4]) for values in evaluations if values[4] is not None
+            },
+            headline=label.headline,
+            keys=label.keys,
+            position=identity.position,
+            sample=identity.sample,
+            slot=identity.slot,
+            usage=usage,
+        )
+
+    def _failure(self, values: Values) -> Failure:
+        _, stage, evaluator, kind, message, attempts, _, _, traceback, _ = values
+        return Failure(stage, kind, message, self.evaluators.get(evaluator), attempts, traceback)
+
+
+class _Merge:
+    """A stream of tuples sorted by their first item, taken apart id by id."""
+
+    def __init__(self, stream: Iterator[Values]) -> None:
+        self._stream = stream
+        self._head: Values | None = None
+        self.next_id = -1
+        self._advance()
+
+    def _advance(self) -> None:
+        self._head = next(self._stream, None)
+        self.next_id = _END if self._head is None else self._head[0]
+
+    def take(self, number: int) -> list[Values]:
+        found = []
+        while self.next_id == number:
+            assert self._head is not None
+            found.append(self._head)
+            self._advance()
+        return found
+
+    def seek(self, number: int) -> Values | None:
+        while self.next_id < number:
+            self._advance()
+        return self._head if self.next_id == number else None

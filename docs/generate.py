@@ -1,0 +1,249 @@
+"""Write the pages that follow from the code.
+
+`python docs/generate.py` writes docs/reference/command-line.md from core's commands, whatever is installed beside it, and
+docs/reference/plugins.md and the table in README.md from the manifests in plugins/. With `--check` it only says what it
+would change. `python docs/generate.py --outputs PAGE ...` runs the commands on pages and writes down what they say now.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+
+import click
+import tomli
+from attrs import frozen
+from pages import with_outputs
+
+from context_bench.cli.app import app
+from context_bench.plugins.manifest import FILE_NAME, Facts, parse_manifest
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTE = "<!-- Written by `python docs/generate.py`: do not edit. -->"
+TABLE_BEGINS, TABLE_ENDS = "<!-- packages: written by `python docs/generate.py` -->", "<!-- /packages -->"
+
+COMMAND_LINE = f"""\
+# Command line
+
+{NOTE}
+
+Results go to standard output, everything else to standard error. Flags without a command mean `run`. What stands in the
+[project file](project-file.md) need not be typed. `run` and `lock` also take the flags that installed evaluators declare, such as
+`--judge-url`; `context-bench run --help` shows them, with everything that is installed.
+
+## Specs
+
+| what | form | example |
+|---|---|---|
+| system | `[label=]name[:key=value[,key=value...]]` | `short=bm25:ratio=0.3,passage_sentences=1` |
+| dataset | `[label=]name[:config][,key=value...]`, or a path in place of the name | `16k=needle:multi-key,length=16000` |
+| list | values separated by `/` | `lengths=1k/4k/16k` |
+
+The split of a dataset is written as an option, `name:split=test`. A value cannot hold a comma here; in the project file and with
+`--set` it can.
+
+## Exit codes
+
+| code | when |
+|---|---|
+| 0 | all went well |
+| 1 | an internal error, told with a traceback |
+| 2 | usage, configuration or plugins: nothing was run, or the run stopped and can be resumed |
+| 10 | a gate is missed: `verify` found a run file damaged, or scores that cannot be computed again |
+| 11 | inconclusive: reserved, nothing gives it yet |
+| 12 | more rows failed than `--max-failed` allows |
+| 130 | interrupted; the command to go on is printed |
+
+## Commands
+"""
+
+PLUGINS = f"""\
+# Plugins
+
+{NOTE}
+
+The packages in `plugins/`, as their manifests describe them. `context-bench plugins list` shows what is installed in an
+environment, also from other authors.
+"""
+
+
+@frozen
+class Package:
+    """A package in plugins/ that is ready to be installed.
+
+    Attributes:
+        name: Name of the distribution.
+        description: One line.
+        components: What it brings.
+    """
+
+    name: str
+    description: str
+    components: tuple[Facts, ...]
+
+    @property
+    def brings(self) -> str:
+        """Its components, kind by kind."""
+        kinds = [
+            (kind, [f"`{facts.name}`" for facts in found])
+            for kind, found in groupby(self.components, key=attrgetter("kind"))
+        ]
+        return "; ".join(f"{kind if names[1:] else kind.removesuffix('s')} {', '.join(names)}" for kind, names in kinds)
+
+
+def packages() -> list[Package]:
+    """Return the packages that have a pyproject.toml, a manifest, and a README that says how to install them."""
+    found = []
+    for manifest in sorted(ROOT.glob(f"plugins/*/src/*/{FILE_NAME}")):
+        folder = manifest.parents[2]
+        project, readme = folder / "pyproject.toml", folder / "README.md"
+        if project.is_file() and readme.is_file() and "pip install ./core" in readme.read_text(encoding="utf-8"):
+            description = tomli.loads(project.read_text(encoding="utf-8"))["project"]["description"]
+            components = parse_manifest(manifest.read_bytes()).components
+            found.append(Package(folder.name, description, tuple(components.values())))
+    return found
+
+
+def readme_with_table() -> str:
+    """Return the README with the table of packages as it should be."""
+    lines = ["| package | brings | |", "|---|---|---|"]
+    lines.append(
+        "| [context-bench](core/README.md) | core | the runner, the plugin layer, the run file, metrics, reporters |"
+    )
+    for package in packages():
+        description = re.sub(r"^context-bench evaluator: |,? (for|of) context-bench", "", package.description).rstrip(
+            "."
+        )
+        description = description[:1].upper() + description[1:]
+        lines.append(f"| [{package.name}](plugins/{package.name}/README.md) | {package.brings} | {description} |")
+    before, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition(TABLE_BEGINS)
+    after = rest.partition(TABLE_ENDS)[2]
+    return "".join([before, TABLE_BEGINS, "\n", *(f"{line}\n" for line in lines), TABLE_ENDS, after])
+
+
+def plugins_page() -> str:
+    """Return the reference of the project's own packages."""
+    parts = [PLUGINS]
+    for package in packages():
+        parts.append(f"## {package.name}\n\n{package.description} [README](../../plugins/{package.name}/README.md)\n")
+        parts.append(f"```bash\npip install ./core ./plugins/{package.name}\n```\n")
+        parts += [_component(facts) for facts in package.components]
+    return "\n".join(parts)
+
+
+def _component(facts: Facts) -> str:
+    lines = [f"### {facts.kind.removesuffix('s')} `{facts.name}`", "", f"{facts.summary}.", ""]
+    told = {
+        "class": f"`{facts.class_name}`",
+        "kind": facts.system_kind if facts.kind == "systems" else "",
+        "wired to": "; ".join(map(str, facts.wire)) or ("nothing" if facts.kind == "evaluators" else ""),
+        "scores": ", ".join(f"`{key}`{' (headline)' if key == facts.primary else ''}" for key in facts.scores),
+        "headline": f"`{facts.primary}`" if facts.kind == "datasets" and facts.primary else "",
+        "configurations": _quoted(facts.configs),
+        "splits": _quoted(facts.splits),
+        "tags": _quoted(facts.tags),
+        "fields": _quoted(facts.fields),
+        "files": _quoted(facts.files),
+        "needs fields": ", ".join(
+            f"{side} `{n.replace('|', '` or `')}`" for side in facts.needs for n in facts.needs[side]
+        ),
+        "capabilities": _quoted(facts.capabilities),
+        "licence": facts.licence,
+    }
+    lines += ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in told.items() if value)]
+    if facts.options:
+        lines += ["", "| option | type | default | |", "|---|---|---|---|"]
+    for option in facts.options.values():
+        default = "" if option.default is None or option.secret else f"`{_plain(option.default)}`"
+        notes = [option.help.rstrip(".")]
+        notes += [f"one of {_quoted(option.choices)}"] if option.choices else []
+        notes += [f"flag `{option.flag}`"] if option.flag else []
+        notes += [f"from `{option.env}`"] if option.env else []
+        notes += ["required"] if option.required else []
+        lines.append(
+            f"| `{option.name}` | {option.type} | {default} | {'; '.join(notes).replace('|', chr(92) + '|')} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def command_line() -> str:
+    """Return the reference of the command line: core's own commands and options."""
+    return "\n".join([COMMAND_LINE, *_commands(app, "context-bench")])
+
+
+def _commands(command: click.Command, path: str) -> Iterator[str]:
+    context = click.Context(command, info_name=path)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            if found is not None:
+                yield from _commands(found, f"{path} {name}")
+        return
+    arguments = [param.make_metavar(context) for param in command.params if isinstance(param, click.Argument)]
+    options = [_option(param, context) for param in command.params if isinstance(param, click.Option)]
+    yield f"### {path}\n\n```text\n{' '.join([path, '[OPTIONS]', *arguments])}\n```\n\n{_line(command.help)}\n"
+    if options:
+        yield "\n".join(["| option | |", "|---|---|", *options, ""])
+
+
+def _option(option: click.Option, context: click.Context) -> str:
+    names = ", ".join(f"`{name}`" for name in option.opts)
+    value = "" if option.is_flag else f" `{option.make_metavar(context)}`"
+    help_text = _line(option.help)
+    if option.show_default and option.default is not None:
+        help_text += f" [default: {_plain(option.default)}]"
+    return f"| {names}{value} | {help_text} |"
+
+
+def _line(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return "/".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def files() -> dict[Path, str]:
+    """Return the text of every generated page."""
+    reference = ROOT / "docs" / "reference"
+    return {
+        reference / "command-line.md": command_line(),
+        reference / "plugins.md": plugins_page(),
+        ROOT / "README.md": readme_with_table(),
+    }
+
+
+def write_outputs(names: list[str]) -> None:
+    """Run the commands on pages, and write down their outputs where they are others now."""
+    for name in names:
+        page = ROOT / name
+        with tempfile.TemporaryDirectory() as folder:
+            page.write_text(with_outputs(page.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or check them."""
+    if arguments[:1] == ["--outputs"]:
+        write_outputs(arguments[1:])
+        return 0
+    stale = [path for path, text in files().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        print(f"{'out of date' if '--check' in arguments else 'written'}: {path.relative_to(ROOT)}")
+        if "--check" not in arguments:
+            path.write_text(files()[path], encoding="utf-8")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,72 @@
+"""From a response and its tests to the sources that are run, in their order."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from context_bench_code.inside.extraction import find_solution
+from context_bench_code.inside.fitting import Problem, defined_names, is_code, parse
+
+
+class Source(NamedTuple):
+    """A file name for tracebacks, and text."""
+
+    name: str
+    text: str
+
+
+class Program(NamedTuple):
+    """What to run, and the form in which the solution was written; no sources if there was no solution."""
+
+    form: str
+    sources: list[Source]
+
+
+def assemble(job: Mapping[str, Any]) -> Program:
+    """The program of a job: imports of the tests, solution, set-up of the tests, tests, the call of `check`.
+
+    The order is that of the reference harnesses: HumanEval appends its tests and the call to the prompt and the
+    completion, MBPP's set-up code may use classes that the solution defines.
+    """
+    entry_point = job["entry_point"]
+    tests = [lines_of(test) for test in job["tests"]]
+    names = frozenset([entry_point]) if entry_point else called_names(tests, [job["imports"], job["setup"]])
+    prompt = next((text for text in map(lines_of, job["prompts"]) if is_code(text, names)), "")
+    solution = find_solution(job["response"], Problem(prompt, names))
+    if solution is None:
+        return Program("none", [])
+    sources = [Source("<imports>", job["imports"])]
+    sources += [Source("<response>", text) for text in solution.sources]
+    sources += [Source("<setup>", job["setup"])]
+    sources += [Source(f"<test {index}>", test) for index, test in enumerate(tests)]
+    if entry_point:
+        sources.append(Source("<check>", f"check({entry_point})"))
+    return Program(solution.form, [source for source in sources if source.text.strip()])
+
+
+def lines_of(text: str) -> str:
+    """The text with line feeds alone at the ends of its lines."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def called_names(tests: Sequence[str], given: Iterable[str]) -> frozenset[str]:
+    """The names that tests call and that neither Python nor the code they are given defines.
+
+    One of Python's own names counts only where nothing else is called: MBPP/126 asks for a function called `sum`.
+
+    >>> called_names(["assert set(share((1, 2))) == {1}"], ["import math"]), called_names(["assert sum(4, 6) == 3"], [])
+    (frozenset({'share'}), frozenset({'sum'}))
+    """
+    trees = [tree for tree in map(parse, tests) if tree]
+    calls = {
+        node.func.id
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    for tree in (*trees, *map(parse, given)):
+        calls -= defined_names(tree) if tree else set()
+    return frozenset(calls - set(dir(builtins)) or calls)

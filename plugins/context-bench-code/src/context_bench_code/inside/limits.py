@@ -1,0 +1,44 @@
+"""The resource limits that a program sets on itself before it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import resource
+
+MEBIBYTE = 1024 * 1024
+FILE_BYTES = 64 * MEBIBYTE
+
+
+def set_limits(timeout: float, memory: int, tasks: int | None) -> None:
+    """Bound the time, memory (MiB), files and tasks of this process.
+
+    Args:
+        timeout: Seconds; the limit is on processor time and stands behind the clock that the fork server watches.
+        memory: Mebibytes of address space.
+        tasks: How many threads and processes the user may have, or None for no limit. One means that neither can be
+            started. The kernel counts them by user, so the process must have its final user id.
+    """
+    limits = {
+        "RLIMIT_AS": memory * MEBIBYTE,
+        "RLIMIT_CPU": 2 * math.ceil(timeout) + 1,
+        "RLIMIT_FSIZE": FILE_BYTES,
+        "RLIMIT_STACK": 8 * MEBIBYTE,
+        "RLIMIT_NOFILE": 256,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_MEMLOCK": 0,
+        "RLIMIT_MSGQUEUE": 0,
+    }
+    if tasks is not None:
+        limits["RLIMIT_NPROC"] = tasks
+    for name, value in limits.items():
+        number = getattr(resource, name, None)  # each system has its own selection
+        if number is not None:
+            _lower(number, value)
+
+
+def _lower(number: int, value: int) -> None:
+    _, hard = resource.getrlimit(number)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    with contextlib.suppress(ValueError, OSError):  # macOS has RLIMIT_AS and refuses to set it
+        resource.setrlimit(number, (value, value))

@@ -1,0 +1,46 @@
+"""JSON objects within a reply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_MOST_OBJECTS = 50
+
+
+def json_objects(reply: str) -> list[Mapping[str, Any]]:
+    """Return the JSON objects of a reply, the last one first; what is inside another is not listed by itself."""
+    decoder = json.JSONDecoder()
+    found: list[Mapping[str, Any]] = []
+    at = reply.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if at < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(reply, at)
+        except (ValueError, RecursionError):
+            at = reply.find("{", at + 1)
+            continue
+        found.append(value)
+        at = reply.find("{", end)
+    return found[::-1]
+
+
+def values_of(fields: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
+    """Return what an object holds under the first of several names; without one, what the objects inside it hold.
+
+    Case, spaces and dashes in names do not count.
+
+    >>> values_of({"Final Rating": 4, "rating": 3}, ["final_rating", "rating"])
+    [4]
+    """
+    plain = {"_".join(str(name).lower().replace("-", " ").replace("_", " ").split()): name for name in fields}
+    own = [fields[plain[name]] for name in names if name in plain]
+    if own and not isinstance(own[0], Mapping):
+        return own[:1]
+    return [value for inner in _inner(fields) for value in values_of(inner, names)]
+
+
+def _inner(fields: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    return (value for value in fields.values() if isinstance(value, Mapping))

@@ -1,0 +1,124 @@
+"""Numbers in a reply, with the words around them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from context_bench_judge.scale import Scale
+
+_LONGEST_REPLY = 100_000
+_MOST_MENTIONS = 400
+_REACH_BACK = 240
+_REACH_ON = 1000
+
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_WORD = "|".join(_WORDS)
+_NUMBER = re.compile(
+    r"(?P<number>(?:(?<![\w.,])-?|(?<=[^\W\d_a-z]))\d+(?:\.\d+|,\d{1,2}(?!\d))?"
+    rf"|\b(?<!this )(?<!that )(?<!the )(?<!which )(?<!better )(?:{_WORD}))(?![A-Za-z0-9_]|[.,]\d)"
+    r"(?:\s*(?P<percent>%|percent\b|per cent\b))?"
+    rf"(?:\s*\(?\s*(?:/|out of(?: a possible| a maximum of)?|von|sur)\s*(?P<highest>\d+(?:\.\d+)?|{_WORD})\b(?!\s*/\s*\d))?"
+    r"(?:\s*(?:-|~|to|or)\s*(?P<other>\d+(?:\.\d+)?)(?![\w/%]))?",
+    re.IGNORECASE,
+)
+_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_OTHER_SCALE = "\x00"
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A number in a reply.
+
+    Attributes:
+        number: The number.
+        highest: What it is said to be out of, as in "4/5" or "4 out of 5".
+        other: The other end, when two numbers are offered, as in "3-4" or "3 or 4".
+        is_percent: Whether it is a percentage.
+        lead: The text before it.
+        tail: The text after it.
+    """
+
+    number: float
+    highest: float | None = None
+    other: float | None = None
+    is_percent: bool = False
+    lead: str = ""
+    tail: str = ""
+
+    @property
+    def is_on_another_scale(self) -> bool:
+        """Whether its line names a scale that is not ours."""
+        return _OTHER_SCALE in self.lead.rpartition("\n")[2] or _OTHER_SCALE in self.tail.partition("\n")[0]
+
+
+def mentions(reply: str, scale: Scale) -> list[Mention]:
+    """Return the numbers of a reply in order, without those that only name the scale."""
+    text = _without_scale(_plain(reply), scale)
+    matches = list(_NUMBER.finditer(text))
+    if len(matches) > _MOST_MENTIONS:
+        matches = matches[: _MOST_MENTIONS // 4] + matches[-_MOST_MENTIONS * 3 // 4 :]
+    return [_mention(match) for match in matches]
+
+
+def without_thoughts(reply: str) -> str:
+    """Return a reply without the reasoning that some models put before it in tags."""
+    if "</think>" in reply and "<think>" not in reply:
+        reply = reply.rpartition("</think>")[2]
+    return _THOUGHT.sub("", reply)
+
+
+def _mention(match: re.Match[str]) -> Mention:
+    highest, other = match["highest"], match["other"]
+    return Mention(
+        number=_as_number(match["number"]),
+        highest=None if highest is None else _as_number(highest),
+        other=None if other is None else _as_number(other),
+        is_percent=match["percent"] is not None,
+        lead=match.string[max(0, match.start() - _REACH_BACK) : match.start()],
+        tail=match.string[match.end() : match.end() + _REACH_ON],
+    )
+
+
+def _as_number(written: str) -> float:
+    word = written.lower()
+    return float(_WORDS.index(word)) if word in _WORDS else float(word.replace(",", "."))
+
+
+def _plain(reply: str) -> str:
+    """Return a reply without its dress: emphasis, typographic quotes and dashes, full-width digits."""
+    text = without_thoughts(reply)
+    if len(text) > _LONGEST_REPLY:
+        text = text[: _LONGEST_REPLY // 4] + "\n" + text[-_LONGEST_REPLY * 3 // 4 :]
+    text = re.sub(r"(?<=\d)\s?½", ".5", text)
+    text = unicodedata.normalize("NFKC", text).replace(_OTHER_SCALE, " ")
+    text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', text))
+    text = re.sub(r"\s*—\s*", " - ", re.sub(r"[–−‑‒]", "-", text))
+    text = re.sub(r"\*+|`+|~~|^[ \t]*(?:#+|>)[ \t]*", "", text, flags=re.MULTILINE)
+    return re.sub(r"(?<!\w)_+|_+(?!\w)", "", text)
+
+
+def _without_scale(text: str, scale: Scale) -> str:
+    """Return a text in which the scale that was asked for is not mentioned, and any other scale is marked."""
+    low, high = (re.escape(f"{end:g}") for end in (scale.low, scale.high))
+    ours = rf"(?<![\w.,]){low}\s*(?:-|to|through|and|\.\.+|~)\s*{high}(?![\w%]|[.,]\d)"
+    number = r"\d+(?:\.\d+)?"
+    extreme = r"best|worst|highest|lowest|top|perfect|excellent|great|poor|terrible|bad|very|completely|fully|not"
+    for pattern, instead in (
+        (rf"[(\[]\s*(?:[a-z]+ ){{0,3}}{ours}[^()\[\]\n]{{0,40}}[)\]]", " "),
+        (
+            rf"\b(?:(?:on|using|from|in|of|with) )?(?:an?|the|our|this)?\s*\b(?:scale|range)\s*(?:is |of |from |:)*\s*{ours}",
+            " ",
+        ),
+        (rf"(?:\b(?:from|between|of)\s+)?{ours}(?:\s+(?:scale|range))?", " "),
+        (rf"\b(?:scale|range)\s+(?:of|from)?\s*{number}\s*(?:-|to|through|and)\s*{number}", _OTHER_SCALE),
+        (rf"\b(?:on\s+)?(?:an?|the|our|this)\s+{high}[- ](?:point|star|level)s?\s+scale\b", " "),
+        (rf"\b(?:on\s+)?(?:an?|the)\s+{number}[- ](?:point|star|level)s?\s+scale\b", _OTHER_SCALE),
+        (rf"\(\s*(?:out of|of|max(?:imum)?\.?(?: of)?)\s*:?\s*{high}(?:\s*points?)?\s*\)", " "),
+        (rf"\bout of {high}(?=\s*[:=])", " "),
+        (rf"\b(?:where |with )?{number}\s*(?:being|means|=|is)\s*(?:the )?(?:{extreme})\b[^\n,.;()]*", " "),
+        (rf"\bnot\s+(?:an?\s+|quite\s+|really\s+)*{number}\s*,?\s*but\s+(?:rather\s+)?", " "),
+    ):
+        text = re.sub(pattern, instead, text, flags=re.IGNORECASE)
+    return text

@@ -1,0 +1,114 @@
+"""The rating that a judge gives, read as a person would read it.
+
+A reply names many numbers: the scale, ratings that were considered, counts from the answer under judgement. The rating is the
+number that is *stated* as one. The forms of stating it are tried from the plainest to the weakest; the last statement in the
+first form that occurs counts; and where a reader would not be sure, there is no rating.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from context_bench_judge.json_reply import json_objects, values_of
+from context_bench_judge.mentions import Mention, mentions, without_thoughts
+from context_bench_judge.rating_forms import FORMS
+from context_bench_judge.scale import Scale
+from context_bench_judge.unreadable import UnreadableReply, beginning_of
+
+_NAMES = [
+    "final_rating",
+    "final_score",
+    "overall_rating",
+    "overall_score",
+    "rating",
+    "score",
+    "overall",
+    "judge_score",
+    "grade",
+    "mark",
+    "points",
+    "stars",
+    "value",
+]
+_STARS = re.compile(r"[★⭐🌟](?:[\s\ufe0f]?[★⭐🌟]){0,9}(?:[\s\ufe0f]?☆){0,9}")
+
+
+def read_rating(reply: str, scale: Scale | str | Sequence[float] = (1, 5)) -> float:
+    """Return the rating that a reply gives, on the scale on which it was asked for.
+
+    >>> read_rating("On a scale of 1 to 5, I rate this a 4.")
+    4.0
+    >>> read_rating("The tone is fine, two facts are wrong. Rating: [[3]]", scale=(1, 10))
+    3.0
+
+    Args:
+        reply: What the judge wrote.
+        scale: The scale it was asked to use.
+
+    Raises:
+        UnreadableReply: There is no rating, more than one, or none on this scale; the message says which.
+    """
+    ends = Scale.of(scale)
+    stated = _in_json(without_thoughts(reply), ends) or _in_words(reply, ends) or _in_stars(reply, ends)
+    if stated is None:
+        raise UnreadableReply(f"the judge gave no rating: {beginning_of(without_thoughts(reply) or reply)}")
+    return _checked(stated, ends)
+
+
+def _in_words(reply: str, scale: Scale) -> Mention | None:
+    found = mentions(reply, scale)
+    for form in FORMS:
+        stated = [mention for mention in found if form.states(mention, scale)]
+        if not stated:
+            continue
+        if form.is_weak and len({mention.number for mention in stated}) > 1:
+            numbers = ", ".join(f"{mention.number:g}" for mention in stated[:8])
+            raise UnreadableReply(f"the judge gave several ratings ({numbers}) and no overall one")
+        return stated[-1]
+    return None
+
+
+def _in_json(reply: str, scale: Scale) -> Mention | None:
+    for fields in json_objects(reply):
+        values = values_of(fields, _NAMES)
+        if len({str(value) for value in values}) > 1:
+            raise UnreadableReply(
+                f"the judge gave several ratings ({', '.join(map(str, values[:8]))}) and no overall one"
+            )
+        if values:
+            return _stated_in(values[0], scale)
+    return None
+
+
+def _stated_in(value: Any, scale: Scale) -> Mention:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Mention(float(value))
+    found = mentions(value, scale) if isinstance(value, str) else []
+    if len(found) != 1:
+        raise UnreadableReply(f"the judge gave {value!r} as its rating")
+    return found[0]
+
+
+def _in_stars(reply: str, scale: Scale) -> Mention | None:
+    runs = [run.group() for run in _STARS.finditer(without_thoughts(reply))]
+    if not runs:
+        return None
+    full, empty = (sum(map(runs[-1].count, marks)) for marks in ("★⭐🌟", "☆"))
+    return Mention(float(full), highest=float(full + empty) if empty else None)
+
+
+def _checked(stated: Mention, scale: Scale) -> float:
+    """Return the number of a statement that is a single rating on the scale."""
+    written = f"{stated.number:g}"
+    if stated.other is not None and stated.other != stated.number:
+        raise UnreadableReply(f"the judge could not decide between {written} and {stated.other:g}")
+    if stated.is_percent and scale.high != 100:
+        raise UnreadableReply(f"the judge gave {written} percent, not a rating from {scale}")
+    if stated.highest not in (None, scale.high) or stated.is_on_another_scale:
+        out_of = "" if stated.highest is None else f" out of {stated.highest:g}"
+        raise UnreadableReply(f"the judge gave {written}{out_of} on another scale than {scale}")
+    if stated.number not in scale:
+        raise UnreadableReply(f"the judge gave {written}, which is outside {scale}")
+    return stated.number

@@ -1,0 +1,152 @@
+"""The forms in which a rating is stated, from the plainest to the weakest."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from context_bench_judge.mentions import Mention
+from context_bench_judge.scale import Scale
+
+_LABEL = (
+    r"(?:rating|score|grade|mark|verdict|judge?ment|evaluation|assessment|bewertung|note|punktzahl|puntuación|calificación|"
+    r"valutazione|voto|nota|pontuação|оценка|cijfer|ocena|评分|得分|分数|打分|評分|得点|評価|スコア|点数|평점|점수)"
+)
+_CRITERION = (
+    r"(?:accura\w+|factual\w*|groundedness|faithful\w+|helpful\w*|relevan\w+|coheren\w+|consisten\w+|fluen\w+|style|tone|depth|"
+    r"detail\w*|clarity|concise\w*|complete\w*|correctness|creativ\w+|confidence|grammar|format\w*|structure|organi[sz]ation|"
+    r"engag\w+|safety|harm\w*|original\w*|readability|reasoning|length|coverage|instruction\w*|baseline|reference|previous|"
+    r"initial|first|other|maximum|max|highest|lowest|minimum|average|human|possible)"
+)
+_SIGN = r"[\"')\]]*(?:\s*(?::|=|->|=>|→|\||>|-)\s*|[ \t]*\n\s*)"
+_WORD = (
+    r"(?:[\"')\]]*\s+(?:is|was|would be|will be|should be|of|as|at|to|equals|de|ist|est|es)\b:?\s*"
+    r"|[\"')\]]*[ \t]+|(?<=[^\x00-\x7f]))"
+)
+_OPENING = (
+    r"[\[(\"'<{$~≈\s]*(?:(?:an?|about|around|roughly|approximately|exactly|only|just)\s+(?:very\s+)?"
+    r"(?:(?:solid|strong|clear|full|perfect|weak|low|high|firm|generous|borderline)\s+)?)?[\[(\"'<{$]*"
+)
+_JUDGE_GIVES = (
+    r"\b(?:I|we)\b(?:'\w+)?(?:[ \t]+\w+){0,3}?[ \t]+"
+    r"(?:(?:rat|scor|grad)(?:e|es|ed|ing)|giv(?:e|es|en|ing)|gave|(?:assign|award|mark)(?:s|ed|ing)?|vote|"
+    r"(?:go|going|went) (?:with|for)|settl(?:e|ed|ing) (?:on|for)|say)"
+)
+_GIVING = (
+    r"\b(?:giving|rating|assigning|awarding|grading|rated|graded|rate|give|assign|award|vote|"
+    r"deserves?|earns?|merits?|warrants?)"
+)
+_RESPONSE_GETS = (
+    r"\b(?:response|answer|it|this|summary|output|text|model|assistant|reply|candidate|submission|which)"
+    r"[ \t]+(?:\w+[ \t]+)?(?:gets|receives|scores|rates)"
+)
+_END = re.compile(
+    r"\s*(?:$|[.,:;!?)\]\"'}|]|- |[点分점]|(?:points?|stars?|marks?|punkte?n?|puntos|étoiles|sternen?|"
+    r"because|since|as|for|overall|on|due|given|and|but|from|based|"
+    r"at|here|though|although|with|in|to|seems?|feels|is|would|rather)\b)|[ \t]*\n",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[.,;:!?]\s|\n|\b(?:so|but|hence|thus|therefore|yet|then|and)\b", re.IGNORECASE)
+_HEDGE = re.compile(
+    r"\b(?:(?:would|could|might|should)(?:n't)? have|almost|nearly|cannot|can't|couldn't|wouldn't|don't|doesn't|not|than|"
+    r"instead of|short of|opposed to|no longer|originally|initially|at first|tempted|if|unless)\b",
+    re.IGNORECASE,
+)
+_ANYTHING = re.compile("")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way of stating a rating.
+
+    Attributes:
+        lead: What stands before the number, up to it.
+        tail: What follows it.
+        unless: What may not stand before the lead.
+        is_weak: Whether several different numbers in this form leave a reader unsure.
+        is_fraction: Whether the number must be given out of the best of the scale.
+        may_be_hedged: Whether words such as "would have" before it take nothing back.
+    """
+
+    lead: re.Pattern[str]
+    tail: re.Pattern[str] = _ANYTHING
+    unless: re.Pattern[str] | None = None
+    is_weak: bool = False
+    is_fraction: bool = False
+    may_be_hedged: bool = False
+
+    def states(self, mention: Mention, scale: Scale) -> bool:
+        """Tell whether a number is stated as a rating in this form."""
+        if self.is_fraction and mention.highest != scale.high:
+            return False
+        lead = self.lead.search(mention.lead)
+        if lead is None or not self.tail.match(mention.tail):
+            return False
+        if self.unless is not None and self.unless.search(mention.lead[: lead.start()]):
+            return False
+        return self.may_be_hedged or not _HEDGE.search(_CLAUSE.split(mention.lead)[-1])
+
+
+def _before(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{pattern})\Z", re.IGNORECASE)
+
+
+_RELATIVE = r"(?:\s+(?:I|we|that|which|for|of|to|given|on)\b[^.\n:;=|>\d]{0,60}?)?"
+_LABELLED = rf"(?<![A-Za-z]){_LABEL}(?![A-Za-rt-z])s?{_RELATIVE}"
+_OVERALL = rf"\b(?:overall|final(?:ly)?|total|gesamt)(?:[\s_-]*{_LABEL}|[\s_-]+[a-z]+){{0,2}}{_RELATIVE}"
+_ASPECT = _before(rf"\b{_CRITERION}[\s_-]+(?:[a-z]+[\s_-]+)?")
+
+BRACKETED = Form(_before(r"\[\[\s*"), re.compile(r"\s*\]\]"), may_be_hedged=True)
+
+FORMS = (
+    BRACKETED,
+    # <rating>4</rating>
+    Form(_before(rf"<\s*(?:\w+_)?{_LABEL}\s*>\s*"), re.compile(r"\s*<\s*/"), may_be_hedged=True),
+    # \boxed{4}
+    Form(_before(r"\\boxed\s*\{\s*(?:\\text\s*\{\s*)?"), may_be_hedged=True),
+    # Overall: 4, final score = 4
+    Form(_before(rf"{_OVERALL}{_SIGN}{_OPENING}")),
+    # Rating: 4, "score" = 4, Rating for the response: 4
+    Form(_before(rf"{_LABELLED}{_SIGN}{_OPENING}"), unless=_ASPECT),
+    # I rate this a 4, it deserves a 4, giving it 4 out of 5
+    Form(_before(rf"(?:{_JUDGE_GIVES}|{_GIVING}|{_RESPONSE_GETS})\b[^.\n\d]{{0,80}}?[\s:=]{_OPENING}"), _END),
+    # the final score is 4
+    Form(_before(rf"{_OVERALL}{_WORD}{_OPENING}"), _END),
+    # a score of 4, the rating I give is 4
+    Form(_before(rf"{_LABELLED}{_WORD}{_OPENING}"), unless=_ASPECT),
+    # 4/5
+    Form(
+        _before(""),
+        _END,
+        unless=_before(rf"\b{_CRITERION}[\s_-]*(?:[a-z]+[\s_-]*)?\W*"),
+        is_weak=True,
+        is_fraction=True,
+    ),
+    # a line with nothing but 4
+    Form(
+        _before(r"(?:\A|\n)[\s\"'(\[>-]*(?:an?\s+|answer\s*:\s*)?"),
+        re.compile(r"[ \t]*(?:points?|stars?|[点分점])?[ \t\"')\].!,:]*(?:\n|\Z)", re.IGNORECASE),
+    ),
+    # 4 - the answer is right
+    Form(
+        _before(r"\A[\s\"'(\[>]*"),
+        re.compile(
+            r"(?![.)]\s(?:.|\n)*\n\s*\d+[.)]\s)\s*(?:points?|stars?)?[\"')\]]*\s*(?:[.:,;)]|-\s|\()\s*(?=[A-Za-z\"'(\[])",
+            re.IGNORECASE,
+        ),
+    ),
+    # accuracy score: 4, when it is the only one
+    Form(
+        _before(rf"(?:{_LABELLED}(?:{_SIGN}|{_WORD}){_OPENING}|\b{_CRITERION}[\"']?\s*[:=]\s*{_OPENING})"), is_weak=True
+    ),
+    # a solid 4, so 4, three stars
+    Form(
+        _before(
+            r"(?:\b(?:an?|so|hence|thus|therefore|is|it's|result|conclusion|answer)\b|:)[,:]?\s+(?:an?\s+)?"
+            r"(?:(?:solid|strong|clear|weak|low|high|firm|full|generous)\s+)?[\[(\"']*"
+        ),
+        _END,
+        is_weak=True,
+    ),
+    Form(_before(""), re.compile(r"\s*stars?\s*(?:[.!,;]|$)", re.IGNORECASE), is_weak=True),
+)

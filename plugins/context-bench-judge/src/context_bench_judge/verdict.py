@@ -1,0 +1,134 @@
+"""The verdict of a comparison, read as a person would read it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Literal
+
+from context_bench_judge.json_reply import json_objects, values_of
+from context_bench_judge.mentions import without_thoughts
+from context_bench_judge.unreadable import UnreadableReply, beginning_of
+
+Verdict = Literal["A", "B", "tie"]
+
+_NAMES = (
+    "final_verdict",
+    "winner",
+    "verdict",
+    "better",
+    "best",
+    "preference",
+    "preferred",
+    "choice",
+    "decision",
+    "answer",
+)
+# A side: "Response A", "output (a)", "assistant 2", "(b)", or a capital letter alone. {0} tells its groups from others'.
+_SIDE = (
+    r"(?:\b(?i:output|response|answer|assistant|model|option|candidate|summary|text|reply|system|version|choice)s?"
+    r"\s*[\[(\"'<]*(?P<{0}>[ABab12])[\])\"'>]*(?![\w'])|[\[(]+(?P<{0}_>[ABab])[\])]+|\b(?P<{0}__>[AB])\b(?!'))"
+).format("side")
+_TIE = (
+    r"(?i:\b(?:it(?:'s| is) )?a? ?(?:tie|draw)\b|\bneither\b[^.\n]{0,40}\bbetter\b|\bequally\b|"
+    r"\bno (?:clear|real) (?:winner|difference)\b|\bboth\b[^.\n]{0,40}\b(?:equal|same|identical)\b)"
+)
+_BETTER = (
+    r"(?i:better|best|superior|stronger|preferable|preferred|the winner|wins?\b|outperforms|"
+    r"more (?:accurate|helpful|correct|complete))"
+)
+_WORSE = r"(?i:worse|worst|inferior|weaker|less (?:accurate|helpful|correct|complete)|loses)"
+_IS = (
+    r"(?:\s+(?i:is|was|seems|appears|looks|would be|as))?"
+    r"(?:\s+(?i:to be|clearly|slightly|much|far|significantly|overall|the|a|thus|therefore|also))*\s+"
+)
+_PREFERRED = (
+    r"(?i:verdict|winner|better(?: (?:one|output|response|answer|summary|choice|option))?|best|preference|choice|prefer|"
+    r"choose|pick|select|favou?r|go with|vote for|decision|answer)"
+)
+_IN_BRACKETS = (
+    (re.compile(r"\[\[\s*(?P<side>[AB])\s*(?P<sign>>{1,2}|<{1,2}|=)\s*[AB]\s*\]\]"), "sign"),
+    (re.compile(r"\[\[\s*(?:(?i:output|response|answer|assistant)\s*)?\(?(?P<side>[ABab12])\)?\s*\]\]"), "side"),
+    (re.compile(r"\[\[\s*(?i:c|tie|draw|equal|same|both|neither)\s*\]\]"), "tie"),
+)
+_IN_WORDS = (
+    (re.compile(_SIDE + _IS + _BETTER), "side"),
+    (re.compile(_SIDE + _IS + _WORSE), "other side"),
+    (re.compile(rf"\b{_PREFERRED}\W*(?:\s*(?i:is|as|the|to be|for|of the two|:|=|->))*\W*{_SIDE}"), "side"),
+    (
+        re.compile(
+            r"\b(?i:verdict|winner|preference|choice|decision)\W+(?i:is |a |an )*(?i:tie|draw|equal|neither|both)\b"
+        ),
+        "tie",
+    ),
+    (re.compile(_TIE), "tie"),
+)
+_WHOLE = re.compile(rf"[\s\"']*(?:{_SIDE}|(?P<tie>(?i:tie|draw|equal|both|neither|a tie|c)))[\s\"'.!]*")
+_NEGATED = re.compile(r"\b(?:not|n't|neither|if|whether|which|why)\b[^.;\n]{0,30}$", re.IGNORECASE)
+
+
+def read_verdict(reply: str) -> Verdict:
+    """Return which of two responses, A or B, a reply prefers, or that it is a tie.
+
+    >>> read_verdict("Output (a) ignores the question. Therefore, Output (b) is better.")
+    'B'
+    >>> read_verdict("Both are right. [[tie]]")
+    'tie'
+
+    Raises:
+        UnreadableReply: The reply prefers none in so many words.
+    """
+    text = _plain(reply)
+    for fields in json_objects(text):
+        values = values_of(fields, _NAMES)
+        if values:
+            return _whole(str(values[0])) or _stated(str(values[0])) or _refuse(reply)
+    return _whole(text) or _stated(text) or _refuse(reply)
+
+
+def _whole(text: str) -> Verdict | None:
+    match = _WHOLE.fullmatch(text)
+    if match is None:
+        return None
+    return "tie" if match["tie"] else _side(match)
+
+
+def _stated(text: str) -> Verdict | None:
+    """Return the last verdict of the plainest kind: in double brackets, else in words."""
+    for forms in (_IN_BRACKETS, _IN_WORDS):
+        found = [
+            (match.end(), match, meaning)
+            for form, meaning in forms
+            for match in form.finditer(text)
+            if meaning == "tie" or not _NEGATED.search(text[max(0, match.start() - 40) : match.start()])
+        ]
+        if found:
+            _, match, meaning = max(found, key=lambda one: one[0])
+            return _verdict(match, meaning)
+    return None
+
+
+def _verdict(match: re.Match[str], meaning: str) -> Verdict:
+    sign = match["sign"] if meaning == "sign" else ""
+    if meaning == "tie" or sign == "=":
+        return "tie"
+    side = _side(match)
+    if meaning == "other side" or sign.startswith("<"):
+        return "B" if side == "A" else "A"
+    return side
+
+
+def _side(match: re.Match[str]) -> Verdict:
+    named = match.groupdict()
+    letter = next(named[name] for name in ("side", "side_", "side__") if named.get(name))
+    return "A" if letter in "Aa1" else "B"
+
+
+def _refuse(reply: str) -> Verdict:
+    raise UnreadableReply(f"the judge preferred neither: {beginning_of(without_thoughts(reply) or reply)}")
+
+
+def _plain(reply: str) -> str:
+    text = unicodedata.normalize("NFKC", without_thoughts(reply)[-50_000:])
+    text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', text))
+    return re.sub(r"\*+|`+|^[ \t]*(?:#+|>)[ \t]*", "", text, flags=re.MULTILINE)

@@ -1,0 +1,105 @@
+"""A JSON document: an array of objects, or an object that holds one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from context_bench_local.json_text import kind_of, parse_json
+from context_bench_local.record import Record
+from context_bench_local.source import Source
+from context_bench_local.text import read_lines
+
+
+def read_json(source: Source, *, key: str | None = None, index: str | None = None) -> Iterator[Record]:
+    """Yield a record for every object of the array; the document is read whole.
+
+    Args:
+        source: The file.
+        key: Where the array stands, levels separated by dots. By default the document is the array, or an object with
+            exactly one array of objects in it.
+        index: The rows stand in an object, by key; the keys go into this column.
+
+    Raises:
+        ValueError: The document is no JSON, or its rows are not where they should be.
+    """
+    document = _parse(source)
+    if key is not None:
+        document = _descend(document, key, source.name)
+    elif index is None:
+        document = _only_array(document, source.name)
+    rows = _rows(document, source.name) if index is None else _indexed(document, index, source.name)
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise ValueError(f"{source.name}, item {number}: a row must be an object and not {kind_of(row)}.")
+        yield Record(f"item {number}", row)
+
+
+def _parse(source: Source) -> Any:
+    text = "".join(read_lines(source, newline="\n"))
+    try:
+        return parse_json(text, source.name)
+    except ValueError as error:
+        lines = text.lstrip().startswith("{") and ": Extra data" in str(error)
+        raise ValueError(f"{error}{' If every line is an object, pass `format=jsonl`.' if lines else ''}") from None
+
+
+def _descend(document: Any, key: str, name: str) -> Any:
+    literal = isinstance(document, dict) and key in document
+    value = document
+    for part in [key] if literal else key.split("."):
+        if not isinstance(value, dict) or part not in value:
+            raise ValueError(f"{name}: `key={key}` finds nothing at {part!r}: there is {_describe(value)}.")
+        value = value[part]
+    return value
+
+
+def _only_array(document: Any, name: str) -> Any:
+    if not isinstance(document, dict):
+        return document
+    arrays = [each for each, value in document.items() if isinstance(value, list)]
+    filled = [each for each in arrays if document[each] and all(map(_is_row, document[each]))]
+    if len(filled) == 1:
+        return document[filled[0]]
+    if filled:
+        shown = ", ".join(filled[:8]) + (", …" if len(filled) > 8 else "")
+        raise ValueError(f"{name}: several keys hold an array of objects: {shown}. Choose one with `key`.")
+    if len(arrays) == 1 and not document[arrays[0]]:
+        return []
+    raise ValueError(f"{name}: no key holds an array of objects; there is {_describe(document)}.{_advice(document)}")
+
+
+def _advice(document: Mapping[str, Any]) -> str:
+    if document and all(map(_is_row, document.values())):
+        return " For rows by key, pass `index` with the name of the column for the keys, such as `index=id`."
+    if document and all(isinstance(value, list) for value in document.values()):
+        return " Columns are not read: write an array with one object a row."
+    return " Say where the rows are with `key`, such as `key=result.items`."
+
+
+def _rows(value: Any, name: str) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    raise ValueError(f"{name}: the rows must be an array of objects, and there is {_describe(value)}.")
+
+
+def _indexed(value: Any, index: str, name: str) -> Iterator[Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name}: `index={index}` needs an object of rows by key, and there is {_describe(value)}.")
+    for each, row in value.items():
+        if not isinstance(row, dict):
+            raise ValueError(f"{name}: `index={index}` needs objects by key, and {each!r} holds {kind_of(row)}.")
+        if index in row:
+            raise ValueError(f"{name}: the row {each!r} has a column {index!r}; choose another name for `index`.")
+        yield {index: each, **row}
+
+
+def _is_row(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _describe(value: object) -> str:
+    if not isinstance(value, dict) or not value:
+        return kind_of(value)
+    shown = [f"{key} ({kind_of(inner).split()[-1]})" for key, inner in list(value.items())[:8]]
+    return f"an object of {', '.join(shown)}{', …' if len(value) > 8 else ''}"

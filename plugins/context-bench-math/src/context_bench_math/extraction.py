@@ -1,0 +1,209 @@
+"""Where the answer stands in a response: the last box, ``####``, "the answer is ...", else the last piece of mathematics."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from context_bench_math.boxes import last_boxed
+from context_bench_math.notation import ascii_signs, plain
+from context_bench_math.pieces import Piece, pieces
+from context_bench_math.reading import read
+
+_LABEL = re.compile(
+    r"(?i:(?<![^\W\d_])(?P<final>final\s+)?(?:answers?|ans|antwort(?:en)?|respuestas?|réponses?|respostas?|rispost[ae]"
+    r"|ответы?|jibu|答案|答え|答|సమాధానం|คำตอบ|উত্তর|정답|답))(?![a-z])|^[ \t>*#]*A(?=\**[ \t]*[:：])",
+    re.MULTILINE,
+)
+_LINK = re.compile(
+    r"(?i:(?<![^\W\d_])(?:is|are|was|be|equals|ist|lautet|es|est|é|è|ni)(?![^\W\d_]))|[:：=]|是|は|คือ|হল|은|는|이"
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z\"<\[*]|\s*\Z)|\.(?=\s)(?<!\d\.)|[。！？।]")
+_CLAUSE_END = re.compile(r"[,;]?\s+(?:because|since|as|so|which|where|when|for|but|given|i hope)\b|\s\(", re.IGNORECASE)
+_HASHES = re.compile(r"####[ \t]*(?P<line>\S[^\n]*)")
+_NEGATED = re.compile(r"\bnot[\s$*]*\Z", re.IGNORECASE)
+_PROSE = re.compile(
+    r"(?<![\\{]|[^\W\d_])(?!(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|and|or|inf|infinity)\b)[^\W\d_]{2,}"
+)
+_TEXT = re.compile(r"\\[A-Za-z]+\s*\{[^{}\d]*\}")
+_LEAD = re.compile(
+    r"[\s*_`\"'(:$\\[]*(?:(?:approximately|about|around|roughly|simply|just|exactly|only|a\s+total\s+of|equal\s+to)\s+)?[\s$€£¥(\\[]*",
+    re.IGNORECASE,
+)
+_CALCULATION = re.compile(r"<<[^<>\n]*(?:>>|\Z)")
+_TURN_END = re.compile(r"<\|(?:im_start|im_end|endoftext|eot_id|end_of_text|user|end)\|>")
+_LONGEST_RESPONSE = 200_000
+_LONGEST_STATEMENT = 1000
+_LONGEST_BARE = 300
+_LONGEST_WORDS = 100
+_MOST_LABELS = 200
+_WINDOW = 2000
+_THOUGHT_END = "</think>"
+
+
+class Extraction(NamedTuple):
+    """The answer that a response gives.
+
+    Attributes:
+        answer: What is compared with the reference; ``""`` where there is nothing.
+        rule: How it was found: ``boxed``, ``hashes``, ``stated``, ``bare``, ``last`` or ``none``.
+        said: The words that it was taken from, for references that are words.
+        parts: The boxes that end the response, where several may be one answer.
+    """
+
+    answer: str
+    rule: str
+    said: str = ""
+    parts: tuple[str, ...] = ()
+
+
+def extract(response: str) -> Extraction:
+    """Find the answer that a response concludes with.
+
+    The last of these decides: a box, a ``####`` line, a "final answer is ...". Without any of them the last "answer is ...",
+    "answer: ..." or "A: ..." counts, then a response that is nothing but an answer, then the last piece of mathematics.
+
+    >>> extract("16 - 7 = 9 eggs, so the answer is 18 dollars.")
+    Extraction(answer='18 dollars', rule='stated', said='18 dollars', parts=())
+    """
+    if len(response) > _LONGEST_RESPONSE:
+        response = _decisive_part(response)
+    if "<|" in response and (turn := _TURN_END.search(response, 1)):
+        response = response[: turn.start()]
+    if "<<" in response:
+        response = _CALCULATION.sub("", response)
+    if _THOUGHT_END in response:
+        thought, _, rest = response.rpartition(_THOUGHT_END)
+        response = rest if rest.strip() else thought
+    return _marked(response) or _stated(response) or _bare(response) or _last(response)
+
+
+def _decisive_part(response: str) -> str:
+    """The end of a response of megabytes, or what is around its last box or hashes if that comes earlier."""
+    start = len(response) - _LONGEST_RESPONSE
+    mark = max(response.rfind(mark) for mark in ("\\boxed", "\\fbox", "####"))
+    return response[max(0, mark - _WINDOW) : mark + _WINDOW] if 0 <= mark < start else response[start:]
+
+
+def extract_reference(text: str) -> str:
+    """What a reference says: its boxes, what stands behind ``####`` or "final answer is", else all of it.
+
+    >>> extract_reference("9 * 2 = 18 dollars\\n#### 18")
+    '18'
+    """
+    if len(text) > _LONGEST_RESPONSE or (len(text) < 40 and "\\boxed" not in text and "####" not in text):
+        return text
+    if marked := _marked(text):
+        return ", ".join(marked.parts) or marked.answer
+    for label in reversed([label for label in _LABEL.finditer(text) if label["final"]]):
+        statement = _statement(text, label.end())
+        if statement and statement.answer:
+            return statement.answer
+    return text
+
+
+def _marked(text: str) -> Extraction | None:
+    """What the last of the strong marks says: a box, hashes, or a final answer behind them."""
+    position, found = -1, None
+    if ("\\boxed" in text or "\\fbox" in text) and (boxed := last_boxed(text)):
+        position = boxed.start
+        answer = ", ".join(boxed.listed)
+        found = Extraction(answer, "boxed", answer, boxed.near)
+    hashes = text.rfind("####")
+    if hashes > position and (match := _HASHES.match(text, hashes)):
+        position = hashes
+        found = Extraction(match["line"].strip(), "hashes", match["line"].strip())
+    if found is None:
+        return None
+    for label in reversed([label for label in _LABEL.finditer(text, position) if label["final"]][-_MOST_LABELS:]):
+        statement = _statement(text, label.end())
+        if statement and re.search(r"\d|\\", statement.answer):
+            return statement
+    return found
+
+
+def _stated(text: str) -> Extraction | None:
+    """What the last "the answer is ..." says; where it says words only, the last piece of mathematics stands beside them."""
+    words = ""
+    for label in reversed(list(_LABEL.finditer(text))[-_MOST_LABELS:]):
+        if statement := _statement(text, label.end()):
+            if statement.answer:
+                return statement
+            words = words or statement.said
+    return Extraction(_last(text).answer or words, "stated", words) if words else None
+
+
+def _statement(text: str, start: int) -> Extraction | None:
+    """The statement behind a label such as "answer", its ``answer`` empty where it has no mathematics.
+
+    ``None`` where the word was not used to state anything.
+    """
+    segment = ascii_signs(text[start : start + _LONGEST_STATEMENT])
+    line = segment.split("\n", 1)[0]
+    link = _LINK.search(line[:100])
+    rest = segment[link.end() :] if link else segment
+    blank = not rest.split("\n", 1)[0].strip(" \t*_`:#")
+    if blank:
+        rest = rest.lstrip(" \t*_`:#\n\r")
+    sentence = _sentence(rest)
+    found = pieces(sentence)
+    if not found:
+        clause = _clause(sentence)
+        return Extraction("", "stated", clause) if link and 0 < len(clause) < _LONGEST_WORDS else None
+    found = [piece for piece in found if not _NEGATED.search(sentence, 0, piece.start)] or found
+    leads = [piece for piece in found if _leads(sentence, piece)]
+    if link is None and not blank and leads[:1] != found[:1]:
+        return None
+    listed = found[-1:] if link and link.group() in ":：" else found
+    chosen = (leads or listed)[0]
+    clause = _clause(sentence[chosen.start :])
+    answer = clause if read(clause).is_understood else chosen.content
+    return Extraction(answer, "stated", _clause(sentence))
+
+
+def _leads(sentence: str, piece: Piece) -> bool:
+    """Whether a piece comes first in its sentence, or first behind a link such as "is" or "="."""
+    before = sentence[: piece.start]
+    links = [link.end() for link in _LINK.finditer(before)]
+    return _LEAD.fullmatch(before, links[-1] if links else 0) is not None
+
+
+def _sentence(text: str) -> str:
+    """The text up to the end of its first sentence or line; displayed mathematics may go on over several lines."""
+    opened = re.match(r"\s*(?:\\\[.*?\\\]|\$\$.*?\$\$|\\begin\{.*?\\end\{[a-z*]+\})", text, re.DOTALL)
+    line_end = text.find("\n", opened.end() if opened else 0)
+    line = text if line_end < 0 else text[:line_end]
+    end = next(
+        (end.start() for end in _SENTENCE_END.finditer(line) if line.count("$", 0, end.start()) % 2 == 0), len(line)
+    )
+    return line[:end]
+
+
+def _clause(sentence: str) -> str:
+    end = _CLAUSE_END.search(sentence, 1)
+    return plain(sentence[: end.start()] if end else sentence)
+
+
+def _bare(text: str) -> Extraction | None:
+    """A response that is nothing but an answer."""
+    stripped = text.strip()
+    if not stripped or len(stripped) > _LONGEST_BARE or "\n" in stripped:
+        return None
+    words = plain(stripped)
+    is_one_word = " " not in words and not any(character.isdigit() for character in words)
+    if is_one_word or read(words).is_understood or not _PROSE.search(_TEXT.sub("", stripped)):
+        return Extraction(stripped, "bare", words)
+    return None
+
+
+def _last(text: str) -> Extraction:
+    """The last piece of mathematics in a text."""
+    window = text[-_WINDOW:]
+    if not re.search(r"\d", window) and (digit := re.search(r"\d(?=\D*\Z)", text)):
+        window = text[max(0, digit.end() - _WINDOW) : digit.end() + 100]
+    found = pieces(ascii_signs(window))
+    if not found:
+        return Extraction("", "none", plain(text[-_LONGEST_BARE:]))
+    last = found[-1]
+    tail = _clause(_sentence(ascii_signs(window)[last.start :]))
+    return Extraction(tail if read(tail).is_understood else last.content, "last")

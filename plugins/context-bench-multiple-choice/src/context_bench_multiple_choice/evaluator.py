@@ -1,0 +1,87 @@
+"""Accuracy on multiple-choice questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from context_bench_multiple_choice.extraction import Finding, find_letter
+from context_bench_multiple_choice.gold import gold_of
+from context_bench_multiple_choice.mmlu_pro import mmlu_pro_letter
+
+
+class Scores(dict[str, float]):
+    """Scores of one row, with how they came about in `details`."""
+
+    def __init__(self, scores: Mapping[str, float] | None = None, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(scores or {})
+        self.details: dict[str, Any] = dict(details or {})
+
+
+class MultipleChoiceAccuracy:
+    """Scores 1.0 if the response answers the right option, 0.0 if it answers another one or none.
+
+    >>> row = {"choices": ["London", "Paris"], "correct_letter": "B", "answer": "Paris"}
+    >>> MultipleChoiceAccuracy().score(row, {"response": "I think A is wrong, so B."})
+    {'mc_accuracy': 1.0}
+
+    `details` of the scores hold the letter that was found, the rule that found it and the place; or `"letter": None` and the
+    reason. An example without a right letter, and an output without a text, are unscored.
+
+    Args:
+        parity: "mmlu-pro" extracts the letter as the MMLU-Pro leaderboard does, first statement first, to reproduce
+            its published numbers record by record.
+        several: Which answer counts of a response that opens with a bare answer sentence ("The answer is (X).", alone
+            in its line) and gives others later without a word of correction or conclusion: the "first", as in the
+            benchmarks whose prompts demand that sentence, or the "last". Of any other response the concluding statement counts.
+        index_base: What an index as the right answer counts from, 0 or 1. By default only an index that can be read in
+            one way is used.
+
+    Raises:
+        ValueError: An option has a value that it cannot have.
+    """
+
+    name = "multiple-choice"
+
+    def __init__(self, parity: str | None = None, index_base: int | None = None, several: str = "first") -> None:
+        if parity not in (None, "mmlu-pro"):
+            raise ValueError(f"multiple-choice: parity is {parity!r}, but has to be 'mmlu-pro' or left out")
+        if index_base is not None and (isinstance(index_base, bool) or index_base not in (0, 1)):
+            raise ValueError(f"multiple-choice: index_base is {index_base!r}, but has to be 0, 1 or left out")
+        if several not in ("first", "last"):
+            raise ValueError(f"multiple-choice: several is {several!r}, but has to be 'first' or 'last'")
+        self.parity = parity
+        self.index_base = index_base
+        self.several = several
+
+    def fingerprint(self) -> dict[str, Any]:
+        """The parameters that can change a score."""
+        return {"parity": self.parity, "index_base": self.index_base, "several": self.several}
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
+        """`mc_accuracy` of one response.
+
+        Args:
+            original: The example, with `correct_letter` (or `answer`, a letter or the text of an option) and `choices`.
+            processed: The output, with `response`.
+        """
+        gold = gold_of(original, self.index_base)
+        if not gold.letters:
+            return Scores(details={"reason": gold.reason})
+        response = processed.get("response")
+        if not isinstance(response, str):
+            return Scores(details={"reason": "the output has no text under 'response'"})
+        finding = self._find(response, gold.choices, max(gold.letters))
+        details: dict[str, Any] = {"letter": finding.letter, "gold": "/".join(sorted(gold.letters))}
+        shown = {"how": finding.how, "quote": finding.quote, "reason": finding.reason}
+        details.update((name, text) for name, text in shown.items() if text)
+        if finding.others:
+            details["others"] = list(finding.others)
+        return Scores({"mc_accuracy": float(finding.letter in gold.letters)}, details)
+
+    def _find(self, response: str, choices: tuple[str, ...], highest: str) -> Finding:
+        if self.parity == "mmlu-pro":
+            letter = mmlu_pro_letter(response)
+            return Finding(letter, how="mmlu-pro") if letter else Finding(None, reason="no letter found")
+        options = None if choices else max(10, ord(highest) - ord("A") + 1)
+        return find_letter(response, choices, options, self.several)

@@ -1,0 +1,97 @@
+"""From a response to the letter of the option that it answers."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from context_bench_multiple_choice.answer_first import first_answer
+from context_bench_multiple_choice.answer_part import answer_part
+from context_bench_multiple_choice.claims import Claim, Strength, conclusion
+from context_bench_multiple_choice.lines import Labels
+from context_bench_multiple_choice.mentions import mentions
+from context_bench_multiple_choice.reading import Reading
+from context_bench_multiple_choice.statements import statements
+from context_bench_multiple_choice.verdicts import verdicts
+
+DEFAULT_OPTIONS = 10  # letters A to J, where the number of options is not known
+FIRST = "first of several bare answers"
+
+
+class Finding(NamedTuple):
+    """What was found in a response.
+
+    `letter` is None where no option was named; `reason` then says why. Otherwise `how` names the rule and `quote` is the
+    place in the response. `others` are the letters of further answers that do not count.
+    """
+
+    letter: str | None
+    how: str = ""
+    quote: str = ""
+    reason: str = ""
+    others: tuple[str, ...] = ()
+
+
+def find_letter(
+    response: str, choices: Sequence[str] = (), options: int | None = None, several: str = "first"
+) -> Finding:
+    """The option that a response answers: by its concluding statement, or by the first of several bare answers.
+
+    >>> find_letter("Answer: A? No. Final answer: D").letter
+    'D'
+    >>> find_letter("It is the capital of France.", ["London", "France"]).letter
+    'B'
+    >>> find_letter("A and B").reason
+    'several options, no conclusion: A, B'
+    >>> find_letter("The answer is (A).\\nThe answer is (C).\\nThe answer is (B).")[:2]
+    ('A', 'first of several bare answers')
+
+    Args:
+        response: What the model wrote.
+        choices: The texts of the options in order; empty if they are not known.
+        options: The number of options; by default that of the choices, or ten if there are none.
+        several: Which answer counts of a response that opens with a bare answer sentence and later gives others
+            without taking it back, "first" or "last".
+    """
+    if not response.strip():
+        return Finding(None, reason="the response is empty")
+    text = answer_part(response)
+    if not text:
+        return Finding(None, reason="the response is all reasoning and no answer")
+    number = options or len(choices) or DEFAULT_OPTIONS
+    letters = string.ascii_uppercase[:number]
+    return _find(text, dict(zip(letters, choices)), letters, several)
+
+
+def _find(text: str, choices: Mapping[str, str], letters: str, several: str) -> Finding:
+    reading = Reading(text, choices, letters)
+    claim = _whole(reading)
+    if claim is None:
+        labels = Labels(reading)
+        claims = list(chain(statements(reading), verdicts(reading), labels.claims()))
+        if several == "first" and (found := first_answer(reading, claims)):
+            claim, others = found
+            return Finding(claim.letter, FIRST, _quote(reading, claim), others=tuple(others))
+        claim = conclusion(claims, reading.run_ons(), reading.retractions())
+        if claim is None or claim.letter is None:
+            later = [weak for weak in mentions(reading, labels) if claim is None or weak.at > claim.at]
+            claim = conclusion([*later, *([claim] if claim else [])])
+    if claim is None:
+        return Finding(None, reason="no letter and no option's text found")
+    if claim.letter is None:
+        return Finding(None, reason=claim.how, quote=_quote(reading, claim))
+    return Finding(claim.letter, claim.how, _quote(reading, claim))
+
+
+def _whole(reading: Reading) -> Claim | None:
+    letter = reading.options.whole(reading.text, reading.content)
+    return Claim(0, Strength.STATED, letter, "whole response is the text") if letter else None
+
+
+def _quote(reading: Reading, claim: Claim) -> str:
+    if not reading.tokens:
+        return ""
+    place = reading.tokens[claim.at]
+    return " ".join(reading.text[max(place.start - 40, 0) : place.end + 20].split())

@@ -1,0 +1,21 @@
+"""Needle-in-a-haystack tasks in the manner of RULER, their score, and a perfect reader."""
+
+from __future__ import annotations
+
+from context_bench_needle.generator import make_row, needle
+from context_bench_needle.oracle import NeedleOracle
+from context_bench_needle.recall import NeedleRecall, Scores
+from context_bench_needle.tasks import RULER_NAMES, TASKS, Task
+from context_bench_needle.tokens import count_tokens
+
+__all__ = [
+    "RULER_NAMES",
+    "TASKS",
+    "NeedleOracle",
+    "NeedleRecall",
+    "Scores",
+    "Task",
+    "count_tokens",
+    "make_row",
+    "needle",
+]

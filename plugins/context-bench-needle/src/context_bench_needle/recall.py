@@ -1,0 +1,78 @@
+"""The score: the fraction of the needles that a response names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+
+class Scores(dict[str, float]):
+    """Scores by key, and what stands behind them in ``details``."""
+
+    def __init__(self, scores: Mapping[str, float], details: dict[str, Any]) -> None:
+        super().__init__(scores)
+        self.details = details
+
+
+class NeedleRecall:
+    """The fraction of a row's ``needles`` found in the response.
+
+    All needles are wanted: they are parts of one answer, not alternatives. A needle is found where the response
+    contains it, upper and lower case being the same; it is what RULER calls ``string_match_all`` (its reports show it
+    times 100). Where the system gave no response but a ``context`` (a compressor without a reader), the needles are
+    looked for in that: the score then says what survived the compression. A row without needles is not scored.
+
+    Args:
+        word_boundary: Count a needle only where no word character touches it, so that ``12`` is not found in ``123``.
+
+    >>> NeedleRecall().score({"needles": ["4711023", "8150815"]}, {"response": "The number is 4711023."})
+    {'needle_recall': 0.5}
+    """
+
+    name = "needle-recall"
+
+    def __init__(self, word_boundary: bool = False) -> None:
+        self.word_boundary = word_boundary
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
+        """Return ``needle_recall`` from 0 to 1; ``{}`` without needles, or without anything to read.
+
+        The details say what was read (``read_from``: ``response`` or ``context``), and which needles are ``missing``.
+        """
+        needles = _needles_of(original.get("needles"))
+        read_from, text = _text_of(processed)
+        if not needles or text is None:
+            return {}
+        missing = [needle for needle in needles if not self._is_in(needle.lower(), text)]
+        return Scores(
+            {"needle_recall": (len(needles) - len(missing)) / len(needles)},
+            {"read_from": read_from, "missing": missing},
+        )
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what can change a score."""
+        return {"word_boundary": self.word_boundary}
+
+    def _is_in(self, needle: str, text: str) -> bool:
+        if needle not in text:
+            return False
+        return not self.word_boundary or re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", text) is not None
+
+
+def _needles_of(value: object) -> list[str]:
+    """Return the needles as texts; a single text or number is one needle, blank ones are none."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    texts = (str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in items)
+    return [text for text in texts if isinstance(text, str) and text.strip()]
+
+
+def _text_of(processed: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Return the name of the field that is read, and its text in lower case."""
+    response = processed.get("response")
+    if response is not None:
+        return "response", response.lower() if isinstance(response, str) else None
+    context = processed.get("context")
+    if isinstance(context, (list, tuple)):
+        context = "\n".join(part for part in context if isinstance(part, str))
+    return "context", context.lower() if isinstance(context, str) else None

@@ -1,0 +1,7 @@
+"""Label accuracy for context-bench on natural language inference and claim verification."""
+
+from __future__ import annotations
+
+from context_bench_nli.evaluator import NLILabelMatch, Scores
+
+__all__ = ["NLILabelMatch", "Scores"]

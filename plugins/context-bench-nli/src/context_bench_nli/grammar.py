@@ -1,0 +1,99 @@
+"""As much of English grammar as it takes to see whether something is asserted, denied, supposed or asked."""
+
+from __future__ import annotations
+
+from context_bench_nli.tokens import Token
+
+
+def word_set(listed: str) -> frozenset[str]:
+    """The words of a text as a set."""
+    return frozenset(listed.split())
+
+
+REACH = 8  # words between a negation and what it denies
+SENTENCE = 40  # tokens to the end of a sentence
+
+COPULAS = word_set("is are was were be been being seems appears remains becomes :")
+AUXILIARIES = COPULAS | {"does", "do", "did", "can", "could", "would", "has", "have", "will", "should", "may", "might"}
+NEGATIONS = word_set(
+    "not never no neither nor nothing cannot without hardly barely non fail fails failed failing lack lacks lacking "
+    "unable nowhere none"
+)
+# Pairs that deny what follows, and pairs that look like a denial and are none.
+DENYING_PAIRS = frozenset({("rather", "than"), ("instead", "of"), ("far", "from"), ("as", "opposed"), ("ruled", "out")})
+AFFIRMING_PAIRS = frozenset({("not", "only"), ("not", "just"), ("not", "merely"), ("not", "simply"), ("no", "doubt")})
+AFFIRMING_PAIRS |= {("no", "question"), ("without", "doubt"), ("not", "surprising")}
+# Words at which a clause ends, so that a negation before them denies nothing after them.
+CLAUSES = word_set(
+    "but because since therefore thus hence so although though while whereas however instead rather and which -> => "
+    "→ ⇒ ➜ as"
+)
+SIGNS = frozenset(",;:.!?\n—–|()[]{}。，；：！？…")
+SUPPOSING = word_set("if whether suppose supposing assume assuming unless imagine how why")
+# Verbs after which an infinitive is an assertion: "seems to support".
+RAISING = word_set(
+    "seems seem appears appear seemed appeared tends tend continues found shown happens considered likely enough "
+    "known said sufficient fails fail failed unable able appearing seeming has have need needs due proves"
+)
+# Words that may follow "true" or "false" where it is a predicate.
+AFTER_PREDICATES = word_set(
+    "because since as that and or but according based given for in by under per with so not rather here when then "
+    "if from on nor due only while although though at about"
+)
+LINKS = word_set(": = - – — -> => → ⇒ ➜ |")
+QUOTES = frozenset('"“”«»„')
+MARKUP = frozenset("*_`$\"'“”‘’«»„#<>{}[]()（）|~\\/")
+
+
+def negates(word: str) -> bool:
+    """Whether a word denies what follows it."""
+    return word in NEGATIONS or word.endswith("n't")
+
+
+def breaks(word: str) -> bool:
+    """Whether a token is a sign and no word."""
+    return not word[0].isalnum()
+
+
+def ends_sentence(word: str) -> bool:
+    """Whether a token ends a sentence."""
+    return word in ".!?。！？;；"
+
+
+def is_markup(word: str) -> bool:
+    """Whether a token is emphasis, a bracket, a quote or a LaTeX command around the text itself."""
+    return word[0] in MARKUP and word != "\\boxed"
+
+
+def negation_before(tokens: list[Token], index: int) -> int | None:
+    """The place of the negation that denies what begins at a token, within its clause."""
+    seen = 0
+    for position in range(index - 1, -1, -1):
+        word = tokens[position].word
+        before = tokens[position - 1].word if position else ""
+        after = tokens[position + 1].word if position + 1 < len(tokens) else ""
+        if (before, word) in DENYING_PAIRS:
+            return position
+        if negates(word):
+            return None if (word, after) in AFFIRMING_PAIRS or (word == "no" and after == ",") else position
+        if word in CLAUSES or word in SIGNS:
+            return None
+        if is_markup(word):
+            if word in QUOTES and seen:
+                return None  # the end of a quotation: its words deny nothing outside of it
+            continue
+        seen += 1
+        if seen > REACH:
+            return None
+    return None
+
+
+def question_after(tokens: list[Token], index: int) -> int | None:
+    """The place of the question mark that ends the sentence going on at a token."""
+    for position in range(index, min(index + SENTENCE, len(tokens))):
+        word = tokens[position].word
+        if word in ("?", "？"):
+            return position
+        if ends_sentence(word) or word == "\n":
+            return None
+    return None

@@ -1,0 +1,80 @@
+"""What words say about a claim: that it follows, that it is contradicted, or that the text leaves it open."""
+
+from __future__ import annotations
+
+from enum import Flag
+from functools import cache
+
+from context_bench_nli.grammar import word_set
+from context_bench_nli.tokens import words
+
+
+class Relation(Flag):
+    """The three ways in which a text can stand to a claim. Several together: one of them, and not said which."""
+
+    ENTAILED = 1
+    CONTRADICTED = 2
+    OPEN = 4
+
+
+ANY = Relation.ENTAILED | Relation.CONTRADICTED | Relation.OPEN
+
+# Words that say of the claim itself that it is so. They count where they are predicates ("this is true", "True."), not before
+# a noun ("a true copy"); denied they mean the opposite: what is not true is false.
+TRUTH = {
+    "true": Relation.ENTAILED,
+    "correct": Relation.ENTAILED,
+    "accurate": Relation.ENTAILED,
+    "right": Relation.ENTAILED,
+    "false": Relation.CONTRADICTED,
+    "incorrect": Relation.CONTRADICTED,
+    "untrue": Relation.CONTRADICTED,
+    "inaccurate": Relation.CONTRADICTED,
+    "wrong": Relation.CONTRADICTED,
+}
+
+# Words that count as an answer of their own, at the beginning of a sentence.
+OPENERS = {"yes": Relation.ENTAILED, "no": Relation.CONTRADICTED}
+
+_PHRASES = {
+    Relation.ENTAILED: (
+        "entail, entails, entailed, entailing, entailment, entailments, support, supports, supported, supporting, verify, "
+        "verifies, verified, confirm, confirms, confirmed, confirming, corroborate, corroborates, corroborated, prove, "
+        "proves, proved, proven, imply, implies, implied, substantiate, substantiates, substantiated, agree, agrees, "
+        "follows from, logically follows"
+    ),
+    Relation.CONTRADICTED: (
+        "contradict, contradicts, contradicted, contradicting, contradiction, contradictions, contradictory, refute, "
+        "refutes, refuted, refuting, refutation, disprove, disproves, disproved, disproven, debunk, debunks, debunked, "
+        "disagree, disagrees, conflicts with, conflict with, in conflict with, inconsistent with, falsified, falsifies, "
+        "proven false, proved false, proves false, shown false, proven wrong, proved wrong, proven incorrect, confirmed false"
+    ),
+    Relation.OPEN: (
+        "neutral, neutrality, nei, noinfo, no info, no information, no evidence, no mention, no data, no basis, "
+        "not enough info, not enough information, not enough evidence, not enough data, not enough, not sufficient, "
+        "not mentioned, not mention, unmentioned, insufficient, insufficient info, insufficient information, "
+        "insufficient evidence, insufficient data, lack of evidence, lack of information, lacks evidence, lacks "
+        "information, unknown, undetermined, undecided, indeterminate, cannot be determined, can't be determined, "
+        "cannot be inferred, can't be inferred, cannot be verified, can't be verified, cannot be concluded, "
+        "cannot determine, can't determine, cannot tell, can't tell, cannot say, can't say, cannot conclude, "
+        "impossible to say, impossible to tell, impossible to determine, unable to determine, unable to say, "
+        "unable to verify, not possible to determine, not possible to say, not clear, inconclusive, uncertain, unclear, "
+        "maybe, neither, unrelated, irrelevant, unverifiable, unverified, unproven, is silent, remains silent, silent on, "
+        "silent about, not necessarily, not applicable, undefined, unspecified, unaddressed"
+    ),
+    Relation.CONTRADICTED | Relation.OPEN: "unsupported, unconfirmed, unsubstantiated",
+    Relation.ENTAILED | Relation.OPEN: "unrefuted, uncontradicted",
+}
+
+# Words of which the denial leaves the claim open: "the contract does not address this", "there is no direct evidence".
+SAYING = word_set(
+    "mention mentions mentioned address addresses addressed discuss discusses discussed state states stated specify specifies "
+    "specified say says cover covers covered comment speak touch refer clarify clarifies enough sufficient adequate information "
+    "info evidence data details detail reference"
+)
+
+
+@cache
+def phrases() -> dict[tuple[str, ...], Relation]:
+    """Every phrase that stands for a relation, as words."""
+    return {words(phrase): relation for relation, listed in _PHRASES.items() for phrase in listed.split(",")}

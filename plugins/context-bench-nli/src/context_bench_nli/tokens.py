@@ -1,0 +1,57 @@
+"""A text as words and signs. `NotMentioned`, `NOT_MENTIONED` and "not mentioned" are the same two words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+
+class Token(NamedTuple):
+    """One token: the lower-case word or the sign, and where it lies in the text."""
+
+    word: str
+    start: int
+    end: int
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of a text in order; white space other than line ends is dropped.
+
+    >>> [token.word for token in tokenize("NotMentioned: it doesn't say.")]
+    ['not', 'mentioned', ':', 'it', "doesn't", 'say', '.']
+    """
+    return [Token(match[0].lower().replace("’", "'"), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text alone, without signs.
+
+    >>> words("NOT_ENOUGH-INFO")
+    ('not', 'enough', 'info')
+    """
+    return tuple(token.word for token in tokenize(text) if token.word[0].isalnum())
+
+
+def plain(text: str) -> str:
+    """The text with full-width letters as ordinary ones, and without signs that cannot be seen."""
+    if text.isascii():
+        return text
+    return "".join(sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
+
+
+_TOKEN = re.compile(
+    "|".join(
+        (
+            r"[A-Z]?[^\W\d_A-Z]+(?:['’][^\W\d_]+)?",  # word, Word, doesn't
+            r"[A-Z]+(?=[A-Z][a-z])",  # NEI of NEILabel
+            r"[A-Z]+(?:['’][A-Z]+)?",  # WORD, DOESN'T
+            r"\d+",
+            r"\n",
+            r"-+>|=+>|[→⇒➜]",
+            r"\\[A-Za-z]+|\\\S",  # a LaTeX command or an escaped sign
+            r"\*+|#+|`+|_+",
+            r"[^\w\s]",
+        )
+    )
+)

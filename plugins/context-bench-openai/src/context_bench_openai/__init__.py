@@ -1,0 +1,43 @@
+"""OpenAI-compatible endpoints and proxies as systems, and the chat client that judges share."""
+
+from context_bench_openai.client import ChatClient
+from context_bench_openai.conversation import Replies
+from context_bench_openai.endpoint import Endpoint
+from context_bench_openai.errors import (
+    ContextTooLongError,
+    CredentialsRefusedError,
+    DeclaredFailureError,
+    EndpointError,
+    EndpointTimeoutError,
+    EndpointUnreachableError,
+    EndpointURLError,
+    RateLimitedError,
+    RedirectRefusedError,
+    RequestRefusedError,
+    ServerFailedError,
+    UnusableReplyError,
+)
+from context_bench_openai.layouts import build_messages
+from context_bench_openai.proxy import OpenAIProxy
+from context_bench_openai.reply import ChatReply
+
+__all__ = [
+    "ChatClient",
+    "ChatReply",
+    "ContextTooLongError",
+    "CredentialsRefusedError",
+    "DeclaredFailureError",
+    "Endpoint",
+    "EndpointError",
+    "EndpointTimeoutError",
+    "EndpointURLError",
+    "EndpointUnreachableError",
+    "OpenAIProxy",
+    "RateLimitedError",
+    "RedirectRefusedError",
+    "Replies",
+    "RequestRefusedError",
+    "ServerFailedError",
+    "UnusableReplyError",
+    "build_messages",
+]

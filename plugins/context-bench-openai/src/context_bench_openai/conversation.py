@@ -1,0 +1,94 @@
+"""A conversation in progress: which messages to send next, and what was answered so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from context_bench_openai.layouts import Message, messages_of_turns, opening_messages
+from context_bench_openai.reply import ChatReply
+from context_bench_openai.usage import add_usage
+
+
+class Replies(list[Message]):
+    """The assistant messages of a conversation, one for each turn that was asked.
+
+    A plain list of ``{"role": "assistant", "content": ...}``, with the same facts beside it that a single reply has.
+
+    Attributes:
+        usage: Token counts summed over the turns.
+        output: The output row: the last reply as ``response``, all of them as ``turn_responses``.
+    """
+
+    def __init__(self, messages: Sequence[Message], output: Mapping[str, Any]) -> None:
+        super().__init__(messages)
+        self.output = dict(output)
+        self.usage: dict[str, int] = self.output["usage"]
+
+
+class Conversation:
+    """Replays turns: each user turn is asked with everything before it, the model's own replies included.
+
+    A user turn that is followed by a given assistant turn is history and is not asked again.
+
+    Args:
+        turns: User turns as text, or turns as ``{"role", "content"}``.
+        system_prompt: A system message before the first turn.
+
+    Raises:
+        ValueError: The turns are malformed, or none of them is to be answered.
+    """
+
+    def __init__(self, turns: Sequence[Any], system_prompt: str | None = None) -> None:
+        self._turns = messages_of_turns(turns)
+        self._history = opening_messages(system_prompt)
+        self._replies: list[ChatReply] = []
+        if not any(self._is_open(position) for position in range(len(self._turns))):
+            raise ValueError("There is nothing to ask: the conversation has no user turn without an answer.")
+
+    def requests(self) -> Iterator[list[Message]]:
+        """Yield the messages of each request; `add` the reply before asking for the next."""
+        for position, turn in enumerate(self._turns):
+            self._history.append(turn)
+            if self._is_open(position):
+                yield list(self._history)
+
+    def add(self, reply: ChatReply) -> None:
+        """Take the reply to the latest request into the history."""
+        self._replies.append(reply)
+        self._history.append({"role": "assistant", "content": reply.text})
+
+    def result(self) -> Replies:
+        """Return the replies, their usage summed."""
+        messages = [{"role": "assistant", "content": reply.text} for reply in self._replies]
+        last = output_of(self._replies[-1])
+        total = {
+            "turn_responses": [reply.text for reply in self._replies],
+            "usage": add_usage(reply.usage for reply in self._replies),
+            "turn_usage": [dict(reply.usage) for reply in self._replies],
+            "latency": sum(reply.latency for reply in self._replies),
+            "attempts": sum(reply.attempts for reply in self._replies),
+        }
+        return Replies(messages, {**last, **total})
+
+    def _is_open(self, position: int) -> bool:
+        following = self._turns[position + 1 : position + 2]
+        return self._turns[position]["role"] == "user" and not (following and following[0]["role"] == "assistant")
+
+
+def output_of(reply: ChatReply) -> dict[str, Any]:
+    """Return the output row of a reply; what the server did not send is not in it, except ``usage``."""
+    output: dict[str, Any] = {
+        "response": reply.text,
+        "usage": dict(reply.usage),
+        "finish_reason": reply.finish_reason,
+        "model": reply.model,
+        "headers": dict(reply.headers),
+        "latency": reply.latency,
+        "attempts": reply.attempts,
+    }
+    present = {"ttft": reply.ttft, "refusal": reply.refusal, "reasoning": reply.reasoning}
+    output.update((name, value) for name, value in present.items() if value is not None)
+    if reply.tool_calls:
+        output["tool_calls"] = [dict(call) for call in reply.tool_calls]
+    return output

@@ -1,0 +1,122 @@
+"""How an example becomes chat messages.
+
+A proxy may touch only some roles, so the same example in another layout can be another experiment. Every layout sends
+the same texts:
+
+    system   the context as a system message, the question as a user message
+    user     one user message: context, blank line, question
+    tool     the question, then the context as the result of a tool call
+    chat     the context as an earlier user turn, then the question
+
+An example with ``turns`` is sent as those turns in every layout. An example with one text only, or whose question is
+its context, is one user message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Message = dict[str, Any]
+
+
+def build_messages(
+    example: Mapping[str, Any], layout: str = "system", system_prompt: str | None = None
+) -> list[Message]:
+    """Return the chat messages of an example.
+
+    >>> build_messages({"context": "Rome is in Italy.", "question": "Where is Rome?"}, layout="user")
+    [{'role': 'user', 'content': 'Rome is in Italy.\\n\\nWhere is Rome?'}]
+
+    Raises:
+        ValueError: The layout is unknown, or the example has nothing to ask.
+    """
+    opening = opening_messages(system_prompt)
+    if example.get("turns"):
+        return opening + messages_of_turns(example["turns"])
+    context, question = _text(example.get("context")), _text(example.get("question"))
+    texts = [text for text in (context, question) if text.strip()]
+    if not texts:
+        raise ValueError(
+            "There is nothing to ask: the example has neither a context nor a question nor turns. "
+            f"It has: {', '.join(map(str, example)) or 'no fields'}."
+        )
+    if len(texts) == 1 or context.strip() == question.strip():
+        return [*opening, _user(texts[0])]
+    return opening + layout_named(layout)(context, question)
+
+
+def opening_messages(system_prompt: str | None) -> list[Message]:
+    """Return the messages that stand before everything else."""
+    return [{"role": "system", "content": system_prompt}] if system_prompt else []
+
+
+def messages_of_turns(turns: Sequence[Any]) -> list[Message]:
+    """Return turns as messages; a turn that is plain text is the user's."""
+    if isinstance(turns, (str, bytes, Mapping)) or not isinstance(turns, Sequence):
+        raise ValueError(f"`turns` must be a list of turns, not {type(turns).__name__}.")
+    return [_message_of_turn(turn, position) for position, turn in enumerate(turns)]
+
+
+def layout_named(name: str) -> Callable[[str, str], list[Message]]:
+    """Return the layout of this name.
+
+    Raises:
+        ValueError: There is no such layout; the message lists them.
+    """
+    try:
+        return LAYOUTS[name]
+    except (KeyError, TypeError):
+        raise ValueError(f"No layout is called {name!r}. There is: {', '.join(LAYOUTS)}.") from None
+
+
+def _context_as_system(context: str, question: str) -> list[Message]:
+    return [{"role": "system", "content": context}, _user(question)]
+
+
+def _one_user_message(context: str, question: str) -> list[Message]:
+    return [_user(f"{context}\n\n{question}")]
+
+
+def _context_as_tool_result(context: str, question: str) -> list[Message]:
+    call = {"id": "call_context", "type": "function", "function": {"name": "read_context", "arguments": "{}"}}
+    return [
+        _user(question),
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_context", "content": context},
+    ]
+
+
+def _context_as_earlier_turn(context: str, question: str) -> list[Message]:
+    return [_user(context), {"role": "assistant", "content": "I have read it. What is your question?"}, _user(question)]
+
+
+LAYOUTS: Mapping[str, Callable[[str, str], list[Message]]] = {
+    "system": _context_as_system,
+    "user": _one_user_message,
+    "tool": _context_as_tool_result,
+    "chat": _context_as_earlier_turn,
+}
+
+
+def _user(text: str) -> Message:
+    return {"role": "user", "content": text}
+
+
+def _message_of_turn(turn: Any, position: int) -> Message:
+    if isinstance(turn, str):
+        return _user(turn)
+    if isinstance(turn, Mapping) and isinstance(turn.get("role"), str) and "content" in turn:
+        return dict(turn)
+    raise ValueError(f"turns[{position}] must be text or a mapping with `role` and `content`.")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
+        return "\n\n".join(value)
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,114 @@
+"""Server-sent events, put together into the completion that the server would have sent at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from context_bench_openai.errors import EndpointUnreachableError, UnusableReplyError
+from context_bench_openai.reply import text_of
+
+
+class EventStream:
+    """Collects the chunks of a streamed completion.
+
+    Feed it bytes as they arrive; `completion` then has the shape of an ordinary response body.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._rest = b""
+        self._done = False
+        self._texts: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": []}
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._finish_reason: Any = None
+        self._seen: dict[str, Any] = {}
+        self._has_choice = False
+        self.has_token = False
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes of the body."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            self._take(line.rstrip(b"\r"))
+
+    def completion(self) -> dict[str, Any]:
+        """Return the whole completion.
+
+        Raises:
+            EndpointUnreachableError: The stream ended before the model had finished.
+        """
+        self._take(self._rest.rstrip(b"\r"))
+        self._rest = b""
+        if "error" in self._seen:
+            return self._seen
+        if not self._done and self._finish_reason is None:
+            raise EndpointUnreachableError(
+                f"{self._where} broke off the stream before the reply was complete.", status=200, retryable=True
+            )
+        message: dict[str, Any] = {name: "".join(parts) for name, parts in self._texts.items()}
+        message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
+        choice = {"message": message, "finish_reason": self._finish_reason}
+        return {**self._seen, "choices": [choice] if self._has_choice else []}
+
+    def _take(self, line: bytes) -> None:
+        for event in _event(line, self._where):
+            if event is _END:
+                self._done = True
+            elif isinstance(event, Mapping):
+                self._add(event)
+
+    def _add(self, event: Mapping[str, Any]) -> None:
+        self._seen.update((name, event[name]) for name in ("model", "usage", "error") if event.get(name))
+        choices = event.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, Mapping) or choice.get("index") not in (0, None):
+            return
+        self._has_choice = True
+        self._finish_reason = choice.get("finish_reason") or self._finish_reason
+        delta = choice.get("delta") or choice.get("message")
+        if not isinstance(delta, Mapping):
+            return
+        self._text("content", delta.get("content"))
+        self._text("refusal", delta.get("refusal"))
+        self._text("reasoning_content", delta.get("reasoning_content") or delta.get("reasoning"))
+        for position, call in enumerate(delta.get("tool_calls") or ()):
+            if isinstance(call, Mapping):
+                self._add_call(call, position)
+
+    def _text(self, name: str, piece: Any) -> None:
+        text = text_of(piece)
+        if text:
+            self._texts[name].append(text)
+            self.has_token = True
+
+    def _add_call(self, call: Mapping[str, Any], position: int) -> None:
+        self.has_token = True
+        index = call.get("index")
+        known = self._calls.setdefault(
+            index if isinstance(index, int) else position, {"id": None, "function": {"name": "", "arguments": ""}}
+        )
+        known["id"] = call.get("id") or known["id"]
+        function = call.get("function")
+        if isinstance(function, Mapping):
+            for name in ("name", "arguments"):
+                known["function"][name] += text_of(function.get(name))
+
+
+_END = object()
+
+
+def _event(line: bytes, where: str) -> Iterator[Any]:
+    """Yield the event of a ``data:`` line; comments, names of events and blank lines yield nothing."""
+    field, _, value = line.partition(b":")
+    value = value.strip()
+    if field != b"data" or not value:
+        return
+    if value == b"[DONE]":
+        yield _END
+        return
+    try:
+        yield json.loads(value)
+    except (ValueError, RecursionError):
+        raise UnusableReplyError(f"{where} streamed an event that is no JSON: {value[:80]!r}.", status=200) from None

@@ -1,0 +1,143 @@
+"""Which examples a run takes, and in which order systems meet them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_bench import evaluate
+from context_bench.errors import ConfigurationError, RunStoppedError, UnknownNameError
+from context_bench.runner.selection import RandomSample
+
+pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
+pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
+pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
+
+Run = Callable[..., Any]
+ROWS = [{"id": f"e{number}", "question": str(number), "answer": "x", "pred": "x"} for number in range(40)]
+
+
+class One:
+    name = "one"
+
+    def score(self, original: Any, processed: Any) -> dict[str, float]:
+        return {"one": 1.0}
+
+
+def taken(**choice: Any) -> list[tuple[int, str]]:
+    result = evaluate(lambda example: "x", iter(ROWS), [One()], progress=False, **choice)
+    return [(row.position, row.example_id) for row in result.rows]
+
+
+def test_a_sample_is_the_same_for_the_same_seed_and_keeps_places_and_order() -> None:
+    one, again, other = taken(sample=10, seed=3), taken(sample=10, seed=3), taken(sample=10, seed=4)
+    assert one == again
+    assert one != other
+    assert len(one) == 10
+    assert one == sorted(one)
+    assert all(name == f"e{position}" for position, name in one)
+
+
+def test_every_example_is_as_likely_as_any_other() -> None:
+    counts = [0] * len(ROWS)
+    for seed in range(200):
+        for position, _ in RandomSample(10, seed).of(enumerate(ROWS)):
+            counts[position] += 1
+    assert max(counts) < 85
+    assert min(counts) > 20
+
+
+def test_a_sample_of_more_than_there_is_takes_all() -> None:
+    assert len(taken(sample=100)) == 40
+
+
+def test_ids_take_those_examples_in_the_order_of_the_dataset() -> None:
+    assert taken(ids=["e7", "e2"]) == [(2, "e2"), (7, "e7")]
+    with pytest.raises(RunStoppedError, match="no example 'nine'"):
+        taken(ids=["e7", "nine"])
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [{"max_examples": 3, "sample": 2}, {"sample": 2, "ids": ["e1"]}, {"max_examples": 3, "ids": ["e1"]}],
+    ids=str,
+)
+def test_ways_of_choosing_exclude_each_other(choice: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="exclude each other"):
+        taken(**choice)
+
+
+@pytest.mark.parametrize(
+    ("order", "asked"),
+    [("interleaved", ["a0", "b0", "a1", "b1"]), ("system", ["a0", "a1", "b0", "b1"])],
+)
+def test_order(order: str, asked: list[str], tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    class Noting:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            calls.append(self.name + example["question"])
+            return {"response": "x"}
+
+        def fingerprint(self) -> dict[str, Any]:
+            return {"name": self.name}
+
+    path = tmp_path / "r.sqlite"
+    for expected in (asked, []):
+        calls.clear()
+        systems = [Noting("a"), Noting("b")]
+        result = evaluate(systems, iter(ROWS[:2]), [One()], progress=False, order=order, run_file=path)
+        assert calls == expected
+    assert [(row.position, row.system) for row in result.rows] == [(0, "a"), (0, "b"), (1, "a"), (1, "b")]
+
+
+def test_an_unknown_order_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="interleaved"):
+        taken(order="random")
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"deadline": 0}, {"requests_per_minute": -1}, {"tokens_per_minute": 0.0}, {"max_cost": -2}, {"max_failed": 7}],
+    ids=str,
+)
+def test_limits_that_make_no_sense_are_refused(limits: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="must be"):
+        taken(**limits)
+
+
+def test_choices_of_the_command_line_are_kept_for_resume(context_bench: Run, jsonl: Run) -> None:
+    file = jsonl(ROWS)
+    flags = [
+        "--sample",
+        "5",
+        "--seed",
+        "1",
+        "--order",
+        "system",
+        "--deadline",
+        "30",
+        "--rpm",
+        "60000",
+        "--max-cost",
+        "2",
+    ]
+    done = context_bench("run", "-s", "replay:field=pred", "-d", file, "-q", "--run-file", "r.sqlite", *flags)
+    assert done.code == 0
+    resumed = context_bench("resume", "r.sqlite", "-q", "--format", "json")
+    assert resumed.code == 0
+    told = json.loads(resumed.out)
+    assert len(told["rows"]) == 5
+    request = told["config"]["request"]
+    assert (request["sample"], request["seed"], request["order"]) == (5, 1, "system")
+    assert (request["deadline"], request["requests_per_minute"], request["max_cost"]) == (30, 60000, 2)
+    assert request["max_failed"] == 0.01
+    done = context_bench("run", "-s", "replay:field=pred", "-d", file, "-q", "--ids", "e3,e1", "--format", "json")
+    assert [row["example_id"] for row in json.loads(done.out)["rows"]] == ["e1", "e3"]

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
+pytest.importorskip("context_bench_rouge", reason="these runs need the rouge plugin")
+
+ROWS = [
+    {"id": str(n), "question": "q", "answer": "a b", "pred": text}
+    for n, text in enumerate(["a b", "a", "I know no answer"])
+]
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run_file(context_bench: Run, jsonl: Run, tmp_path: Path) -> str:
+    done = context_bench("-s", "replay:field=pred", "-d", jsonl(ROWS), "--run-file", "r.sqlite", "-q")
+    assert done.code == 0
+    (tmp_path / "rows.jsonl").unlink()
+    return "r.sqlite"
+
+
+def rows(done: Any) -> list[dict[str, Any]]:
+    assert done.code == 0, done.err
+    return json.loads(done.out)["rows"]
+
+
+def test_a_new_evaluator_scores_what_is_stored_and_the_old_scores_stay(context_bench: Run, run_file: str) -> None:
+    before = rows(context_bench("report", run_file, "--format", "json"))
+    after = rows(context_bench("rescore", run_file, "--also", "rouge", "--format", "json"))
+    assert [row["scores"]["f1"] for row in after] == [row["scores"]["f1"] for row in before]
+    assert [row["scores"]["rouge_l_recall"] for row in after] == [1.0, 0.5, 0.0]
+    assert [row["response"] for row in after] == [row["response"] for row in before]
+
+
+def test_a_changed_option_gives_new_scores_and_the_same_option_gives_none(context_bench: Run, run_file: str) -> None:
+    changed = rows(
+        context_bench("rescore", run_file, "--set", "evaluators.answer-quality.contains=word", "--format", "json")
+    )
+    assert changed[0]["scores"]["contains"] == 1.0
+    again = rows(context_bench("rescore", run_file, "--format", "json"))
+    assert again == rows(context_bench("report", run_file, "--format", "json"))
+
+
+def test_rescoring_with_an_unknown_evaluator_changes_nothing(context_bench: Run, run_file: str) -> None:
+    done = context_bench("rescore", run_file, "--also", "rogue")
+    assert done.code == 2
+    assert "Did you mean 'rouge'" in done.err
+    assert all("rouge_l_f1" not in row["scores"] for row in rows(context_bench("report", run_file, "--format", "json")))

@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
+pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
+pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
+
+ROWS = [
+    {"id": "a", "question": "q", "answer": "Paris", "pred": "Paris"},
+    {"id": "b", "question": "q", "answer": "Rome", "pred": "It is Rome"},
+    {"id": "c", "question": "q", "answer": "Oslo", "pred": "no idea"},
+]
+Run = Callable[..., Any]
+
+
+def test_a_run_prints_a_table_and_keeps_a_run_file(context_bench: Run, jsonl: Run, tmp_path: Path) -> None:
+    done = context_bench("run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS))
+    assert done.code == 0
+    assert "replay" in done.out
+    assert "0.5000" in done.out
+    assert "score is f1" in done.out
+    assert "Run file: runs/" in done.err
+    assert len(list((tmp_path / "runs").glob("*.sqlite"))) == 1
+
+
+def test_flags_without_a_command_mean_run(context_bench: Run, jsonl: Run) -> None:
+    named = context_bench("run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--format", "json")
+    short = context_bench("--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--format", "json")
+    assert short.code == 0
+    assert json.loads(short.out)["summary"].keys() == json.loads(named.out)["summary"].keys()
+
+
+@pytest.mark.parametrize("suffix", [".md", ".json", ".csv", ".txt"])
+def test_a_report_is_written_by_its_suffix(context_bench: Run, jsonl: Run, tmp_path: Path, suffix: str) -> None:
+    done = context_bench("-s", "replay:field=pred", "-d", jsonl(ROWS), "-o", f"out{suffix}", "--format", "none", "-q")
+    assert (done.code, done.out) == (0, "")
+    text = (tmp_path / f"out{suffix}").read_text()
+    assert "replay" in text
+    if suffix == ".json":
+        assert len(json.loads(text, parse_constant=pytest.fail)["rows"]) == 3
+    if suffix == ".csv":
+        assert len(text.splitlines()) == 4
+
+
+def test_columns_are_mapped_by_field(context_bench: Run, jsonl: Run) -> None:
+    rows = [{"prediction": "x", "gold": {"answers": ["x", "y"]}}]
+    file = jsonl(rows)
+    done = context_bench(
+        "-s", "replay:field=prediction", "-d", file, "--field", "answers=gold.answers", "--format", "json"
+    )
+    assert json.loads(done.out)["rows"][0]["scores"]["exact_match"] == 1.0
+    done = context_bench(
+        "-s", "replay:field=prediction", "-d", file, "--field", "answer=gold.answers.1", "--format", "json"
+    )
+    assert json.loads(done.out)["rows"][0]["scores"]["exact_match"] == 0.0
+
+
+def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run, jsonl: Run, tmp_path: Path) -> None:
+    file = jsonl([{"prediction": "x", "gold": ["x"]}] * 2)
+    (tmp_path / "context-bench.toml").write_text(f"""
+        [run]
+        limit = 1
+        evaluators = ["answer-quality"]
+
+        [[systems]]
+        name = "replay"
+        label = "mine"
+        options = {{ field = "prediction" }}
+
+        [[datasets]]
+        name = "{file}"
+        fields = {{ answers = "gold" }}
+    """)
+    done = context_bench("run", "--format", "json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert [(row["system"], row["score"]) for row in told["rows"]] == [("mine", 1.0)]
+    done = context_bench("run", "-n", "2", "--format", "json")
+    assert len(json.loads(done.out)["rows"]) == 2, "a flag beats the project file"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-s", "replay", "-d", "nope"], "No dataset is called 'nope'"),
+        (["-s", "replay", "-d", "nedle"], "No dataset is called 'nedle'.*'needle'"),
+        (["-s", "replya", "-d", "rows.jsonl"], "No system is called 'replya'. Did you mean 'replay'"),
+        (
+            ["-s", "replay:feild=pred", "-d", "rows.jsonl"],
+            "No option of system replay is called 'feild'. Did you mean 'field'",
+        ),
+        (["-s", "replay:field", "-d", "rows.jsonl"], "'field' is no option: write key=value"),
+        (["-s", "replay:", "-d", "rows.jsonl"], "ends with a colon"),
+        (["-s", "=replay", "-d", "rows.jsonl"], "names no system"),
+        (["-s", "replay", "-d", "missing.jsonl"], "missing.jsonl"),
+        (["-s", "replay", "-d", "rows.parquet"], "No loader reads the file|No dataset is called 'rows.parquet'"),
+        (["-s", "replay", "-d", "rows.jsonl", "--evaluators", "rogue"], "No evaluator is called 'rogue'"),
+        (["-s", "replay", "-d", "rows.jsonl", "--also", "rogue"], "No evaluator is called 'rogue'"),
+        (["-s", "replay", "-d", "rows.jsonl", "--without", "rogue"], "No evaluator is called 'rogue'"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--set", "evaluators.answer-quality.x=1"],
+            "No option of evaluator answer-quality is called 'x'",
+        ),
+        (["-s", "replay", "-d", "rows.jsonl", "--set", "nonsense=1"], "there is no such setting"),
+        (["-s", "replay", "-d", "rows.jsonl", "--field", "answer"], "write it as target=source"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--field", "answer=anwser"],
+            "has no 'anwser'. Did you mean 'answer'.*Its columns are: id, question, answer, pred",
+        ),
+        (
+            ["-s", "replay:field=pred", "-d", "rows.jsonl", "--score-field", "exact_mach"],
+            "'exact_mach', which no evaluator of this run gives. Did you mean 'exact_match'.*The run is complete: ",
+        ),
+        (["-s", "replay", "-d", "rows.jsonl", "-o", "out.docx"], "No report suffix is called '.docx'"),
+        (["-s", "replay", "-d", "rows.jsonl", "-o", "no/such/out.json"], "There is no folder no/such"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--format", "tabel"],
+            "No reporter is called 'tabel'. Did you mean 'table'",
+        ),
+        (["-s", "replay"], "no dataset"),
+        (["-d", "rows.jsonl"], "no system to measure"),
+        (["-s", "replay", "-d", "rows.jsonl", "--frobnicate"], "No such option"),
+        (["-s", "replay", "-d", "rows.jsonl", "-n", "0"], "0 is not in the range"),
+        (["-s", "replay", "-s", "replay", "-d", "rows.jsonl"], "Two systems are called 'replay'"),
+        (["-s", "replay", "--reader", "replay", "-d", "rows.jsonl"], "none of replay is a context transformer"),
+        (["runn"], "No command is called 'runn'. Did you mean 'run'"),
+        (["-s", "replay", "-d", "empty.jsonl"], "is empty"),
+        (["-s", "replay:field=pred", "-d", "broken.jsonl"], "broken.jsonl.*line 2"),
+        (["resume", "nope.sqlite"], "There is no run file nope.sqlite"),
+        (["report", "rows.jsonl"], "no run file"),
+        (["-s", "replay", "-d", "rows.jsonl", "--name", "x"], "1 --name but 0 --proxy"),
+        (["-s", "replay", "-d", "rows.jsonl", "--locked"], "There is no lock file"),
+    ],
+    ids=lambda value: " ".join(value)[:70] if isinstance(value, list) else "",
+)
+def test_bad_input_says_what_is_wrong_and_exits_2(
+    context_bench: Run, jsonl: Run, arguments: list[str], message: str
+) -> None:
+    jsonl(ROWS)
+    jsonl([], "empty.jsonl")
+    jsonl([ROWS[0], '{"id": "b", '], "broken.jsonl")
+    done = context_bench(*arguments)
+    assert done.code == 2
+    flat = " ".join(done.err.split())
+    assert __import__("re").search(message, flat), flat
+    assert "Traceback" not in done.err
+
+
+def test_rows_that_fail_count_as_wrong_and_too_many_give_exit_code_12(context_bench: Run, jsonl: Run) -> None:
+    file = jsonl([*ROWS, {"id": "d", "question": "q", "answer": "x"}])
+    done = context_bench("-s", "replay:field=pred", "-d", file, "--format", "json")
+    assert done.code == 12
+    assert "1 of 4 rows failed (25.0 %) and count as wrong" in done.err
+    assert json.loads(done.out)["summary"]["replay"]["mean_score"] == pytest.approx((1 + 1 / 2) / 4)
+    assert context_bench("-s", "replay:field=pred", "-d", file, "--max-failed", "30").code == 0
+
+
+def test_rows_without_what_an_evaluator_needs_are_unscored_and_counted(context_bench: Run, jsonl: Run) -> None:
+    done = context_bench("-s", "replay:field=pred", "-d", jsonl([*ROWS, {"pred": "x"}]), "--format", "json")
+    told = json.loads(done.out)
+    assert told["summary"]["replay"]["num_unscored"] == 1
+    assert told["rows"][3]["unscored"] == {
+        "context-bench-answer-quality/answer-quality": "the example has no answer or answers"
+    }
+    assert told["rows"][3]["example_id"] == "#3"
+
+
+def test_an_interrupted_run_can_be_resumed_from_its_file_alone(context_bench: Run, jsonl: Run, tmp_path: Path) -> None:
+    file = jsonl([ROWS[0], ROWS[1], "{broken"])
+    stopped = context_bench("-s", "replay:field=pred", "-d", file, "--run-file", "r.sqlite")
+    assert stopped.code == 2
+    assert "context-bench resume r.sqlite" in stopped.err
+    with sqlite3.connect(tmp_path / "r.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM responses").fetchone() == (2,)
+    connection.close()
+    jsonl(ROWS)
+    resumed = context_bench("resume", "r.sqlite", "--format", "json")
+    assert resumed.code == 0, resumed.err
+    assert [row["score"] for row in json.loads(resumed.out)["rows"]] == [1.0, 0.5, 0.0]
+
+
+def test_a_report_of_a_run_file_equals_the_report_of_the_run(context_bench: Run, jsonl: Run) -> None:
+    first = context_bench(
+        "-s", "replay:field=pred", "-d", jsonl(ROWS), "--run-file", "r.sqlite", "--format", "markdown"
+    )
+    again = context_bench("report", "r.sqlite", "--format", "markdown")
+    assert again.code == 0
+    assert again.out.splitlines()[:-1] == first.out.splitlines()[:-1], "but for the seconds of the run"
+    assert "0.3333" in context_bench("report", "r.sqlite", "--score-field", "exact_match").out
+
+
+def test_the_canonical_export_of_equal_runs_is_byte_identical(context_bench: Run, jsonl: Run) -> None:
+    file = jsonl(ROWS)
+    exports = []
+    for workers in ("1", "8"):
+        context_bench(
+            "-s", "replay:field=pred", "-d", file, "--run-file", f"{workers}.sqlite", "--max-workers", workers
+        )
+        exports.append(context_bench("export", "--canonical", f"{workers}.sqlite").out)
+    assert exports[0] == exports[1]
+    assert len(exports[0].splitlines()) == 3
+
+
+def test_a_dry_run_shows_the_plan_and_runs_nothing(context_bench: Run, jsonl: Run, tmp_path: Path) -> None:
+    done = context_bench("-s", "replay:field=pred", "-d", jsonl(ROWS), "--dry-run")
+    assert done.code == 0
+    assert "+ context-bench-answer-quality/answer-quality" in done.out
+    assert "f1, exact_match, recall, contains" in done.out
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_locked_run_goes_on_while_nothing_changed(context_bench: Run, jsonl: Run) -> None:
+    file = jsonl(ROWS)
+    assert context_bench("lock", "-s", "replay:field=pred", "-d", file).code == 0
+    assert context_bench("-s", "replay:field=pred", "-d", file, "--locked").code == 0
+    drifted = context_bench("-s", "replay:field=pred", "-d", file, "--locked", "--also", "rouge")
+    assert drifted.code == 2
+    assert "context-bench-rouge/rouge is new (added with --also)" in drifted.err
+
+
+def test_reused_responses_are_not_asked_for_again(context_bench: Run, jsonl: Run) -> None:
+    file = jsonl(ROWS)
+    context_bench("-s", "replay:field=pred", "-d", file, "--run-file", "cache/r.sqlite")
+    done = context_bench("-s", "replay:field=pred", "-d", file, "--cache-dir", "cache", "--format", "json")
+    assert [row["metadata"]["reused"] for row in json.loads(done.out)["rows"]] == [True] * 3
+
+
+def test_a_file_with_a_label_is_wired_by_it_and_rows_of_an_unnamed_file_by_their_own(
+    context_bench: Run, jsonl: Run
+) -> None:
+    pytest.importorskip("context_bench_rouge", reason="the label is wired to rouge")
+    rows = [{**ROWS[0], "dataset": "dialogsum"}, {**ROWS[1], "dataset": "other"}]
+    done = context_bench("-s", "replay:field=pred", "-d", jsonl(rows), "--format", "json")
+    assert ["rouge_l_f1" in row["scores"] for row in json.loads(done.out)["rows"]] == [True, False]
+    done = context_bench("-s", "replay:field=pred", "-d", f"qmsum={jsonl(rows)}", "--format", "json")
+    told = json.loads(done.out)["rows"]
+    assert [(row["dataset"], row["headline"]) for row in told] == [("qmsum", "rouge_l_f1")] * 2
+
+
+def test_a_label_first_met_in_the_stream_is_held_against_the_lock_too(context_bench: Run, jsonl: Run) -> None:
+    pytest.importorskip("context_bench_rouge", reason="the label is wired to rouge")
+    file = jsonl([{**ROWS[0], "dataset": "plain"}, {**ROWS[1], "dataset": "dialogsum"}])
+    assert context_bench("lock", "--label", "plain").code == 0
+    done = context_bench("-s", "replay:field=pred", "-d", file, "--locked", "--run-file", "r.sqlite")
+    assert done.code == 2
+    assert "dialogsum: not in the lock file" in done.err
+    resumed = context_bench("resume", "r.sqlite")
+    assert (resumed.code, "dialogsum: not in the lock file" in resumed.err) == (2, True)
+    assert context_bench("lock", "--label", "plain", "--label", "dialogsum").code == 0
+    assert context_bench("-s", "replay:field=pred", "-d", file, "--locked").code == 0
+
+
+def test_every_score_tells_where_it_came_from(context_bench: Run, jsonl: Run) -> None:
+    context_bench("-s", "replay:field=pred", "-d", jsonl(ROWS), "--run-file", "r.sqlite")
+    config = json.loads(context_bench("report", "r.sqlite", "--format", "json").out)["config"]
+    [source] = config["wiring"]["rows"]["evaluators"].values()
+    assert source["rule"] == "always"
+    assert source["distribution"] == "context-bench-answer-quality"
+    assert source["distribution_version"] == source["version"] + ".0.0" == "1.0.0"
+    assert len(source["manifest_sha256"]) == 64
+    assert set(config["provenance"]) >= {"context_bench", "python", "plugins", "git"}

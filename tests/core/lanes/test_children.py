@@ -1,0 +1,74 @@
+"""Evaluators that are bound to the processor score in processes that can be killed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from context_bench.runner.children import Children
+from context_bench.runner.parts import Scorer
+
+MODULE = """
+import os, time
+
+class Heavy:
+    name = "heavy"
+    def score(self, original, processed):
+        print("noise")
+        if processed["response"] == "hang":
+            time.sleep(60)
+        if processed["response"] == "die":
+            os._exit(3)
+        if processed["response"] == "raise":
+            raise ValueError("no number")
+        return {"parent": float(os.getppid()), "heavy": 1.0}
+"""
+
+
+class Pending:
+    def __init__(self, response: str, found: SimpleQueue[Any]) -> None:
+        self.pair = ({}, {"response": response})
+        self.add = lambda scorer, result: found.put((response, result))
+
+
+@pytest.fixture
+def children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "heavy_evaluator.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    from heavy_evaluator import Heavy  # type: ignore[import-not-found]
+
+    children = Children(Scorer(0, "heavy", Heavy(), b"", cpu_bound=True), 1, 1.0)
+    yield children
+    children.close()
+
+
+def test_a_hanging_and_a_dying_evaluation_fail_alone(children: Children) -> None:
+    found: SimpleQueue[Any] = SimpleQueue()
+    asked = ["good", "hang", "die", "raise", "good again"]
+    started = time.monotonic()
+    for response in asked:
+        children.put(Pending(response, found))
+    results = dict(found.get(timeout=30) for _ in asked)
+    assert results["good"]["heavy"] == results["good again"]["heavy"] == 1.0
+    assert isinstance(results["hang"], TimeoutError)
+    assert "exit code 3" in str(results["die"])
+    assert str(results["raise"]) == "no number"
+    assert time.monotonic() - started < 20
+
+
+def test_an_evaluator_that_cannot_travel_scores_here() -> None:
+    class Local:
+        name = "local"
+
+        def score(self, original: Any, processed: Any) -> dict[str, float]:
+            return {"local": 1.0}
+
+    found: SimpleQueue[Any] = SimpleQueue()
+    children = Children(Scorer(0, "local", Local(), b"", cpu_bound=True), 2, None)
+    children.put(Pending("good", found))
+    assert found.get(timeout=10) == ("good", {"local": 1.0})
+    children.close()

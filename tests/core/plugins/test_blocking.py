@@ -1,0 +1,198 @@
+"""Switching plugins off and on: the command line beats the environment, which beats the project file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+DISABLE, ALLOW = "CONTEXT_BENCH_DISABLE_PLUGINS", "CONTEXT_BENCH_PLUGINS"
+BY_COMMAND = "switched off by the command line"
+BY_ENVIRONMENT = "switched off by the environment variable CONTEXT_BENCH_DISABLE_PLUGINS"
+BY_PROJECT = "switched off by plugins.disable in context-bench.toml"
+NOT_IN_ENVIRONMENT = "not in the environment variable CONTEXT_BENCH_PLUGINS"
+NOT_IN_PROJECT = "not in plugins.allow in context-bench.toml"
+
+
+# the project file's [plugins], the environment, the command line, why `one` is blocked ("" when it is not)
+LAYERS: dict[str, tuple[str, dict[str, str], tuple[str, ...], str]] = {
+    "nothing": ("", {}, (), ""),
+    "project": ('disable = ["one"]', {}, (), BY_PROJECT),
+    "project, by id": ('disable = ["acme-one/one"]', {}, (), BY_PROJECT),
+    "project, by distribution": ('disable = ["acme-one"]', {}, (), BY_PROJECT),
+    "project, another": ('disable = ["two"]', {}, (), ""),
+    "project allows another": ('allow = ["two"]', {}, (), NOT_IN_PROJECT),
+    "project allows nothing": ("allow = []", {}, (), NOT_IN_PROJECT),
+    "project allows it": ('allow = ["two", "one"]', {}, (), ""),
+    "project allows and disables it": ('allow = ["one"]\ndisable = ["one"]', {}, (), BY_PROJECT),
+    "environment": ("", {DISABLE: "one"}, (), BY_ENVIRONMENT),
+    "environment, several": ("", {DISABLE: " two , acme-one ,"}, (), BY_ENVIRONMENT),
+    "environment, empty": ("", {DISABLE: "", ALLOW: ""}, (), ""),
+    "environment allows another": ("", {ALLOW: "two"}, (), NOT_IN_ENVIRONMENT),
+    "environment allows it": ("", {ALLOW: "two,acme-one/one"}, (), ""),
+    "environment allows what the project disables": ('disable = ["one"]', {ALLOW: "one"}, (), ""),
+    "environment allows another than the project": ('allow = ["one"]', {ALLOW: "two"}, (), NOT_IN_ENVIRONMENT),
+    "environment allows and disables it": ("", {ALLOW: "one", DISABLE: "one"}, (), BY_ENVIRONMENT),
+    "command line": ("", {}, ("-p", "no:one"), BY_COMMAND),
+    "command line, by distribution": ("", {}, ("-p", "no:acme-one"), BY_COMMAND),
+    "command line on against the project": ('disable = ["one"]', {}, ("-p", "one"), ""),
+    "command line on against the environment": ("", {DISABLE: "one"}, ("-p", "one"), ""),
+    "command line on against both": ("allow = []", {ALLOW: "two"}, ("-p", "acme-one"), ""),
+    "command line off against both": ('allow = ["one"]', {ALLOW: "one"}, ("-p", "no:one"), BY_COMMAND),
+    "command line, another": ('disable = ["one"]', {}, ("-p", "two"), BY_PROJECT),
+    "command line, the last counts": ("", {}, ("-p", "no:acme-one", "-p", "one"), ""),
+    "command line, the last counts, off": ("", {}, ("-p", "one", "-p", "no:acme-one"), BY_COMMAND),
+}
+
+
+@pytest.fixture
+def two(site: Any) -> Any:
+    site.evaluator("acme-one", "one")
+    site.evaluator("acme-two", "two")
+    return site
+
+
+@pytest.mark.parametrize(("project", "environ", "arguments", "reason"), LAYERS.values(), ids=LAYERS.keys())
+def test_the_stronger_layer_decides_the_names_that_it_mentions(
+    two: Any,
+    context_bench: Run,
+    workplace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    project: str,
+    environ: dict[str, str],
+    arguments: tuple[str, ...],
+    reason: str,
+) -> None:
+    (workplace / "context-bench.toml").write_text(f"[plugins]\n{project}\n")
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    [told] = json.loads(context_bench("plugins", "show", "one", "--json", *arguments, alone=False).out)
+    assert (told["state"], told["reason"]) == (("blocked", reason) if reason else ("ok", ""))
+    assert bool(told["remedy"]) == bool(reason)
+
+
+# how `one` was blocked, and what its remedy says
+REMEDIES: dict[str, tuple[str, dict[str, str], tuple[str, ...], str]] = {
+    "project": ('disable = ["acme-one"]', {}, (), "`context-bench plugins enable acme-one` takes it out there"),
+    "project's list": ('allow = ["two"]', {}, (), "add one there, or give -p one to use it this once"),
+    "environment": ("", {DISABLE: "acme-one/one"}, (), "take acme-one/one out there, or give -p acme-one/one"),
+    "environment's list": ("", {ALLOW: "two"}, (), "add one there, or give -p one"),
+    "command line": ("", {}, ("-p", "no:acme-one"), "leave out -p no:acme-one and --without acme-one"),
+}
+
+
+@pytest.mark.parametrize(("project", "environ", "arguments", "remedy"), REMEDIES.values(), ids=REMEDIES.keys())
+def test_the_remedy_names_what_blocks(
+    two: Any,
+    context_bench: Run,
+    workplace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    project: str,
+    environ: dict[str, str],
+    arguments: tuple[str, ...],
+    remedy: str,
+) -> None:
+    (workplace / "context-bench.toml").write_text(f"[plugins]\n{project}\n")
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert remedy in context_bench("plugins", "show", "one", *arguments, alone=False).words
+
+
+def test_an_allow_list_is_about_plugins_and_not_about_core(
+    site: Any, context_bench: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.basics()
+    monkeypatch.setenv(ALLOW, "bench-basics")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "markdown", alone=False)
+    assert done.code == 0, done.err
+    monkeypatch.setenv(DISABLE, "markdown")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "markdown", alone=False)
+    assert (done.code, "markdown is blocked: switched off by the environment" in done.words) == (2, True)
+
+
+def test_a_blocked_plugin_is_not_imported_and_not_warned_of(site: Any, context_bench: Run) -> None:
+    site.basics()
+    site.evaluator("acme-bad", "bad", wire="[{ always = true }]", code="raise RuntimeError")
+    assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 2
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "-p", "no:bad")
+    assert (done.code, "Warning" in done.err) == (0, False)
+    assert context_bench("plugins", "list", "--load", "-p", "no:bad").code == 0
+    assert context_bench("plugins", "check", "-p", "no:bad").code == 0
+
+
+def test_what_is_blocked_and_asked_for_is_an_error(site: Any, context_bench: Run, asked: Callable[[], int]) -> None:
+    site.basics()
+    for arguments, name in (
+        (("-s", "echo", "-d", "toy", "--also", "exact", "-p", "no:exact"), "Evaluator bench-basics/exact"),
+        (("-s", "echo", "-d", "toy", "-p", "no:echo"), "System bench-basics/echo"),
+        (("-s", "echo", "-d", "toy", "-p", "no:toy"), "Dataset bench-basics/toy"),
+    ):
+        done = context_bench("run", "-q", *arguments)
+        assert (done.code, asked()) == (2, 0)
+        assert f"{name} is blocked: switched off by the command line. Leave out -p no:" in done.words
+
+
+WRONG_PROJECT = {
+    "an unknown key": (
+        'disabled = ["one"]',
+        "No key of [plugins] in context-bench.toml is called 'disabled'. Did you mean 'disable'?",
+    ),
+    "a text for a list": ('disable = "one"', "plugins.disable is 'one', but must be a list of names"),
+    "a number in a list": ("allow = [1]", "plugins.allow is [1], but must be a list of names"),
+    "a list for a table": ('prefer = ["one"]', "plugins.prefer is ['one'], but must be a table of distributions"),
+    "a number in a table": (
+        "prefer = { one = 1 }",
+        "plugins.prefer is {'one': 1}, but must be a table of distributions",
+    ),
+    "a text for a truth": (
+        'allow-current-directory = "yes"',
+        "plugins.allow-current-directory is 'yes', but must be true or false",
+    ),
+}
+
+
+@pytest.mark.parametrize(("project", "said"), WRONG_PROJECT.values(), ids=WRONG_PROJECT.keys())
+def test_a_project_file_that_says_it_wrongly_is_an_error_and_not_ignored(
+    two: Any, context_bench: Run, workplace: Path, project: str, said: str
+) -> None:
+    (workplace / "context-bench.toml").write_text(f"[plugins]\n{project}\n")
+    done = context_bench("plugins", "list")
+    assert (done.code, said in done.words) == (2, True), done.words
+
+
+def test_disable_and_enable_go_to_the_project_file_and_back(two: Any, context_bench: Run, workplace: Path) -> None:
+    file = workplace / "context-bench.toml"
+    done = context_bench("plugins", "disable", "one", alone=False)
+    assert (done.code, done.out) == (0, "one is disabled in the project file.\n")
+    assert file.read_text() == '[plugins]\ndisable = ["one"]\n'
+    assert "already disabled" in context_bench("plugins", "disable", "one", alone=False).out
+    [told] = json.loads(context_bench("plugins", "show", "one", "--json", alone=False).out)
+    assert told["state"] == "blocked"
+    assert context_bench("plugins", "enable", "one", alone=False).out == "one is enabled in the project file.\n"
+    assert "already enabled" in context_bench("plugins", "enable", "one", alone=False).out
+    [told] = json.loads(context_bench("plugins", "show", "one", "--json", alone=False).out)
+    assert told["state"] == "ok"
+
+
+def test_enable_tells_when_something_else_still_blocks(
+    two: Any, context_bench: Run, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DISABLE, "acme-one")
+    context_bench("plugins", "disable", "one", alone=False)
+    done = context_bench("plugins", "enable", "one", alone=False)
+    assert f"acme-one/one is still blocked: {BY_ENVIRONMENT}" in done.err
+
+
+def test_names_that_mean_nothing_are_refused_but_can_be_taken_out(
+    two: Any, context_bench: Run, workplace: Path
+) -> None:
+    done = context_bench("plugins", "disable", "oen", alone=False)
+    assert (done.code, "Did you mean " in done.err) == (2, True)
+    (workplace / "context-bench.toml").write_text('[plugins]\ndisable = ["gone"]\n')
+    assert context_bench("plugins", "enable", "gone", alone=False).code == 0
+    assert "gone" not in (workplace / "context-bench.toml").read_text()

@@ -1,0 +1,156 @@
+"""Two distributions with one short name: whoever means one of them must say which."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+ALWAYS = "[{ always = true }]"
+
+
+@pytest.fixture
+def two(site: Any) -> Any:
+    site.basics()
+    site.evaluator("acme-b", "same", key="b")
+    site.evaluator("acme-a", "same", key="a")
+    return site
+
+
+def scores(done: Any) -> set[str]:
+    assert done.code == 0, done.words
+    return set(json.loads(done.out)["rows"][0]["scores"])
+
+
+def run(context_bench: Run, *arguments: str) -> Any:
+    return context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", *arguments)
+
+
+def prefer(workplace: Path, distribution: str) -> None:
+    (workplace / "context-bench.toml").write_text(f'[plugins.prefer]\nsame = "{distribution}"\n')
+
+
+def test_the_list_names_both_and_the_remedy(two: Any, process: Run) -> None:
+    listed = process("plugins", "list")
+    assert listed.code == 0
+    assert listed.words.count("! same conflict") == 2
+    assert "the evaluator name 'same' is also that of acme-b/same" in listed.words
+    assert "the evaluator name 'same' is also that of acme-a/same" in listed.words
+    assert (
+        'write the whole id acme-a/same, or prefer it in context-bench.toml: [plugins.prefer] same = "acme-a"'
+        in listed.words
+    )
+    assert process("--help").code == 0
+    explained = process("explain", "wiring", "-d", "toy")
+    assert explained.code == 0
+    assert "- acme-a/same [conflict]" in explained.words
+
+
+def test_the_short_name_is_an_error_that_names_both(two: Any, context_bench: Run, asked: Callable[[], int]) -> None:
+    done = run(context_bench, "--also", "same")
+    assert (done.code, asked()) == (2, 0)
+    assert "The evaluator name 'same' is contested by acme-a/same and acme-b/same. Write the whole id" in done.words
+
+
+def test_a_run_that_needs_neither_warns_in_one_line(two: Any, context_bench: Run) -> None:
+    done = run(context_bench)
+    assert scores(done) == {"exact"}
+    [warning] = [line for line in done.err.splitlines() if line.startswith("Warning")]
+    assert "The evaluator name 'same' is also that of acme-b/same" in warning
+
+
+def test_the_whole_id_says_which(two: Any, context_bench: Run) -> None:
+    assert scores(run(context_bench, "--also", "acme-a/same")) == {"exact", "a"}
+    assert scores(run(context_bench, "--evaluators", "acme-b/same")) == {"b"}
+    assert scores(run(context_bench, "--also", "acme-a/same", "--also", "acme-b/same")) == {"exact", "a", "b"}
+
+
+def test_leaving_one_out_settles_it(two: Any, context_bench: Run) -> None:
+    assert scores(run(context_bench, "--also", "same", "-p", "no:acme-b")) == {"exact", "a"}
+    assert scores(run(context_bench, "--also", "same", "-p", "no:acme-a/same")) == {"exact", "b"}
+
+
+@pytest.mark.parametrize("preferred", ["a", "b"])
+def test_the_project_says_which(two: Any, context_bench: Run, workplace: Path, preferred: str) -> None:
+    prefer(workplace, f"acme-{preferred}")
+    other = "b" if preferred == "a" else "a"
+    done = run(context_bench, "--also", "same")
+    assert scores(done) == {"exact", preferred}
+    assert "Warning" not in done.err
+    assert scores(run(context_bench, "--also", f"acme-{other}/same")) == {"exact", other}
+    told = {entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--json").out)}
+    assert told[f"acme-{preferred}/same"]["state"] == "ok"
+    assert f"the project prefers acme-{preferred}/same" in told[f"acme-{other}/same"]["reason"]
+
+
+def test_two_that_wire_themselves_stop_the_run_until_one_is_preferred(
+    site: Any, context_bench: Run, workplace: Path, asked: Callable[[], int]
+) -> None:
+    site.basics()
+    site.evaluator("acme-b", "same", key="b", wire=ALWAYS)
+    site.evaluator("acme-a", "same", key="a", wire=ALWAYS)
+    done = run(context_bench)
+    assert (done.code, asked()) == (2, 0)
+    assert "contested by acme-a/same and acme-b/same" in done.words
+    assert context_bench("explain", "wiring", "-d", "toy").code == 2
+    prefer(workplace, "acme-b")
+    assert scores(run(context_bench)) == {"exact", "b"}
+    explained = context_bench("explain", "wiring", "-d", "toy")
+    assert "the project prefers acme-b/same; add this one with --also acme-a/same" in explained.words
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")], ids=["a first", "b first"])
+def test_the_order_of_installation_does_not_matter(site: Any, context_bench: Run, order: tuple[str, str]) -> None:
+    for name in order:
+        site.evaluator(f"acme-{name}", "same", key=name)
+    told = json.loads(context_bench("plugins", "list", "--json", "--kind", "evaluators").out)
+    mine = [(entry["id"], entry["state"]) for entry in told if entry["name"] == "same"]
+    assert mine == [("acme-a/same", "conflict"), ("acme-b/same", "conflict")]
+
+
+def test_one_name_for_an_evaluator_and_a_dataset_is_no_contest(site: Any, context_bench: Run) -> None:
+    site.basics()
+    site.evaluator("acme-toy", "toy", wire=ALWAYS)
+    assert scores(run(context_bench)) == {"exact", "toy"}
+
+
+def test_datasets_and_systems_are_contested_alike(site: Any, context_bench: Run, workplace: Path) -> None:
+    from textwrap import dedent
+
+    site.basics()
+    manifest = """
+        schema = 1
+        api = "1.0"
+        [datasets.toy]
+        summary = "Another"
+        class = "toy"
+        [systems.echo]
+        summary = "Another"
+        class = "Echo"
+    """
+    code = """
+        class Echo:
+            name = "echo"
+            def process(self, example):
+                return {"response": "mine"}
+        def toy(limit=None, config=None, split=None):
+            yield {"question": "mine", "answer": "mine"}
+    """
+    points = {"datasets": {"toy": "acme_z:toy"}, "systems": {"echo": "acme_z:Echo"}}
+    site.add("acme-z", code=dedent(code), manifest=manifest, entry_points=points)
+    assert (
+        "The dataset name 'toy' is contested by" in context_bench("run", "-s", "acme-z/echo", "-d", "toy", "-q").words
+    )
+    assert (
+        "The system name 'echo' is contested by" in context_bench("run", "-s", "echo", "-d", "acme-z/toy", "-q").words
+    )
+    explained = context_bench("explain", "wiring", "-d", "toy")
+    assert (explained.code, "The dataset name 'toy' is contested by" in explained.words) == (2, True)
+    done = context_bench("run", "-s", "acme-z/echo", "-d", "acme-z/toy", "-q", "--format", "json")
+    assert scores(done) == {"exact"}
+    (workplace / "context-bench.toml").write_text('[plugins.prefer]\ntoy = "acme-z"\necho = "acme-z"\n')
+    assert scores(context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")) == {"exact"}

@@ -1,0 +1,377 @@
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_bench import EvalResult, Scores, evaluate
+from context_bench.errors import (
+    ConfigurationError,
+    DatasetError,
+    MetricError,
+    RunStoppedError,
+    UnknownNameError,
+    WiringError,
+)
+from context_bench.metrics import MeanScore, PassRate
+
+Make = Callable[..., Any]
+EXAMPLES = [{"question": "a", "answer": "a"}, {"question": "b", "answer": "x"}, {"question": "c", "answer": "c"}]
+
+
+def run(systems: Any, examples: Any = EXAMPLES, evaluators: Any = None, **options: Any) -> EvalResult:
+    return evaluate(systems, examples, evaluators, progress=False, **options)
+
+
+def canonical(result: EvalResult) -> str:
+    rows = json.loads(result.to_json())["rows"]
+    return json.dumps([{key: row[key] for key in row if key not in ("latency", "metadata")} for row in rows])
+
+
+def test_a_run_scores_every_example_with_every_system(echo: Any, same: Any, make_system: Make) -> None:
+    shout = make_system("shout", lambda example: {"response": example["question"].upper()})
+    result = run([echo, shout], evaluators=[same])
+    assert [(row.system, row.position, row.score) for row in result.rows] == [
+        ("echo", 0, 1.0), ("shout", 0, 0.0), ("echo", 1, 0.0), ("shout", 1, 0.0), ("echo", 2, 1.0), ("shout", 2, 0.0),
+    ]  # fmt: skip
+    assert result.summary["echo"]["mean_score"] == pytest.approx(2 / 3)
+    assert result.summary["shout"]["mean_score"] == 0
+    assert result.config["num_examples"] == 3
+
+
+@pytest.mark.parametrize("workers", [1, 8, 64])
+def test_rows_and_metrics_do_not_depend_on_the_number_of_workers(workers: int, echo: Any, same: Any) -> None:
+    examples = [{"id": f"e{n}", "question": str(n), "answer": str(n % 7)} for n in range(300)]
+    alone = run(echo, examples, [same], max_workers=1)
+    assert canonical(run(echo, examples, [same], max_workers=workers)) == canonical(alone)
+
+
+def test_a_dataset_is_pulled_and_never_listed(echo: Any, same: Any) -> None:
+    pulled = []
+
+    def endless() -> Any:
+        for number in itertools.count():
+            pulled.append(number)
+            yield {"question": str(number), "answer": "x"}
+
+    result = run(echo, endless(), [same], max_examples=3)
+    assert len(result.rows) == 3
+    assert pulled == [0, 1, 2]
+
+
+def test_a_system_that_mutates_its_input_deeply_harms_nobody(same: Any, make_system: Make) -> None:
+    def vandal(example: dict[str, Any]) -> dict[str, Any]:
+        example["deep"]["list"][0]["answer"] = "vandalised"
+        example["answer"] = "vandalised"
+        example["deep"]["list"].append(1)
+        return {"response": "v", "deep": example["deep"]}
+
+    def honest(example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": example["deep"]["list"][0]["answer"]}
+
+    example = {"question": "q", "answer": "good", "deep": {"list": [{"answer": "good"}]}}
+    result = run([make_system("vandal", vandal), make_system("honest", honest)], [example], [same])
+    assert [row.score for row in result.rows] == [0.0, 1.0]
+    assert example == {"question": "q", "answer": "good", "deep": {"list": [{"answer": "good"}]}}
+
+
+def test_an_evaluator_that_mutates_what_it_scores_harms_nobody(echo: Any, same: Any, make_evaluator: Make) -> None:
+    def vandal(original: Any, processed: Any) -> dict[str, float]:
+        original["answer"] = processed["response"] = "vandalised"
+        return {"vandal": 1.0}
+
+    result = run(echo, EXAMPLES, [make_evaluator("vandal", vandal), same])
+    assert [row.scores["same"] for row in result.rows] == [1.0, 0.0, 1.0]
+    assert [row.response for row in result.rows] == ["a", "b", "c"]
+
+
+def test_a_broken_system_is_one_failed_row_and_counts_as_wrong(same: Any, make_system: Make) -> None:
+    def brittle(example: dict[str, Any]) -> dict[str, Any]:
+        if example["question"] == "c":
+            raise KeyError("no c here")
+        return {"response": example["question"]}
+
+    result = run(make_system("brittle", brittle), EXAMPLES, [same])
+    assert [row.failed for row in result.rows] == [False, False, True]
+    assert result.rows[2].errors[0].kind == "KeyError"
+    assert "no c here" in result.rows[2].errors[0].message
+    assert result.rows[2].score == 0.0
+    assert result.summary["brittle"]["mean_score"] == pytest.approx(1 / 3)
+    assert result.summary["brittle"]["num_failed"] == 1
+
+
+def test_a_broken_evaluator_is_a_failure_and_not_a_zero(echo: Any, same: Any, make_evaluator: Make) -> None:
+    def broken(original: Any, processed: Any) -> dict[str, float]:
+        raise RuntimeError("cannot judge")
+
+    result = run(echo, EXAMPLES, [same, make_evaluator("broken", broken)])
+    [error] = result.rows[0].errors
+    assert (error.stage, error.kind, error.message) == ("evaluator", "RuntimeError", "cannot judge")
+    assert result.rows[0].scores == {"same": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("text", "returned str, not a mapping"),
+        (None, "returned NoneType"),
+        ({"response": None}, "'response' is None"),
+        ({"response": "r", "thing": object()}, "thing is of type builtins.object"),
+    ],
+)
+def test_an_output_that_cannot_be_scored_is_a_failure(
+    returned: Any, message: str, same: Any, make_system: Make
+) -> None:
+    result = run(make_system("odd", lambda example: returned), EXAMPLES[:1], [same])
+    assert message in result.rows[0].errors[0].message
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (1.0, "returned float, not a mapping"),
+        ({"k": "high"}, "the score 'k' is 'high', not a number"),
+        ({"k": float("nan")}, "not a finite number"),
+        ({"k": float("inf")}, "not a finite number"),
+        ({"k": [1]}, "not a number"),
+        ({3: 1.0}, "the score key 3 is no text"),
+    ],
+)
+def test_scores_that_are_no_numbers_are_a_failure(returned: Any, message: str, echo: Any, make_evaluator: Make) -> None:
+    result = run(echo, EXAMPLES[:1], [make_evaluator("odd", lambda original, processed: returned)])
+    assert message in result.rows[0].errors[0].message
+    assert result.rows[0].scores == {}
+
+
+def test_a_row_without_a_reference_is_unscored_and_counted(echo: Any, same: Any) -> None:
+    result = run(echo, [*EXAMPLES, {"question": "d"}], [same])
+    values = result.summary["echo"]
+    assert values["mean_score"] == pytest.approx(2 / 3)
+    assert (values["num_rows"], values["num_scored"], values["num_unscored"], values["num_failed"]) == (4, 3, 1, 0)
+    assert list(result.rows[3].unscored.values()) == ["it had nothing to say"]
+
+
+def test_the_same_example_twice_is_two_rows(echo: Any, same: Any) -> None:
+    example = {"id": "one", "question": "a", "answer": "a"}
+    result = run(echo, [example, example], [same])
+    assert [(row.position, row.example_id) for row in result.rows] == [(0, "one"), (1, "one")]
+
+
+def test_one_id_on_two_different_examples_is_refused_and_what_came_before_is_kept(
+    echo: Any, same: Any, tmp_path: Path
+) -> None:
+    examples = [{"id": "one", "question": "a", "answer": "a"}, {"id": "one", "question": "b", "answer": "b"}]
+    with pytest.raises(
+        RunStoppedError, match="Rows 0 and 1 of the dataset are different examples with one id, 'one'"
+    ) as stop:
+        run(echo, examples, [same], run_file=tmp_path / "r.sqlite")
+    assert isinstance(stop.value.__cause__, DatasetError)
+    mended = [examples[0], {**examples[1], "id": "two"}]
+    assert [row.example_id for row in run(echo, mended, [same], run_file=tmp_path / "r.sqlite").rows] == ["one", "two"]
+
+
+def test_a_generated_id_never_collides_with_a_given_one(echo: Any, same: Any) -> None:
+    examples = [
+        {"question": "a"},
+        {"id": "#0", "question": "b"},
+        {"id": 7, "question": "c"},
+        {"id": "##0", "question": "d"},
+    ]
+    assert [row.example_id for row in run(echo, examples, [same]).rows] == ["#0", "##0", "7", "###0"]
+
+
+@pytest.mark.parametrize(
+    ("examples", "message"),
+    [
+        ([], "is empty"),
+        (["text"], "Row 0 of the dataset is of type str"),
+        ([{"x": object()}], "Row 0 of the dataset cannot be stored: x is of type"),
+        (3, "cannot be read at its beginning: TypeError"),
+    ],
+)
+def test_what_is_no_dataset_is_refused(examples: Any, message: str, echo: Any, same: Any) -> None:
+    with pytest.raises(RunStoppedError, match=message) as stop:
+        run(echo, examples, [same])
+    assert stop.value.exit_code == 2
+
+
+def test_a_dataset_that_breaks_keeps_the_rows_before_it_and_can_be_resumed(
+    echo: Any, same: Any, tmp_path: Path
+) -> None:
+    def broken() -> Any:
+        yield from EXAMPLES[:2]
+        raise OSError("the disk is on fire")
+
+    with pytest.raises(RunStoppedError, match="cannot be read after row 1: the disk is on fire"):
+        run(echo, broken(), [same], run_file=tmp_path / "r.sqlite")
+    calls = []
+    counting = type(
+        "Counting", (), {"name": "echo", "process": lambda self, e: calls.append(e) or {"response": e["question"]}}
+    )()
+    result = run(counting, EXAMPLES, [same], run_file=tmp_path / "r.sqlite")
+    assert [row.score for row in result.rows] == [1.0, 0.0, 1.0]
+    assert [example["question"] for example in calls] == ["c"]
+
+
+def test_a_resumed_run_asks_nothing_that_is_answered(same: Any, make_system: Make, tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def answer(example: dict[str, Any]) -> dict[str, Any]:
+        calls.append(example["question"])
+        if example["question"] == "c" and len(calls) < 4:
+            raise TimeoutError("later")
+        return {"response": example["question"]}
+
+    system = make_system("s", answer, fingerprint=lambda self: {"model": "m"})
+    first = run(system, EXAMPLES, [same], run_file=tmp_path / "r.sqlite")
+    assert first.summary["s"]["num_failed"] == 1
+    second = run(system, EXAMPLES, [same], run_file=tmp_path / "r.sqlite")
+    assert calls == ["a", "b", "c", "c"], "what failed is asked again, and nothing else"
+    assert second.summary["s"]["num_failed"] == 0
+    changed = [{**EXAMPLES[0], "question": "A", "answer": "A"}, *EXAMPLES[1:]]
+    third = run(system, changed, [same], run_file=tmp_path / "r.sqlite")
+    assert calls[4:] == ["A"], "an example that was edited is asked again"
+    assert [row.response for row in third.rows] == ["A", "b", "c"]
+
+
+def test_a_cache_folder_gives_responses_back_to_the_system_that_earned_them(
+    same: Any, make_system: Make, tmp_path: Path
+) -> None:
+    calls: list[str] = []
+
+    def system(model: str, fingerprint: bool = True) -> Any:
+        told = {"fingerprint": lambda self: {"model": model}} if fingerprint else {}
+        return make_system("same-name", lambda e: calls.append(model) or {"response": e["question"]}, **told)
+
+    run(system("m"), EXAMPLES, [same], cache_dir=tmp_path)
+    again = run(system("m"), EXAMPLES, [same], cache_dir=tmp_path)
+    assert calls == ["m"] * 3
+    assert all(row.metadata["reused"] for row in again.rows)
+    run(system("n"), EXAMPLES, [same], cache_dir=tmp_path)
+    assert calls[3:] == ["n"] * 3, "another model is another system"
+    run(system("q", fingerprint=False), EXAMPLES, [same], cache_dir=tmp_path)
+    run(system("q", fingerprint=False), EXAMPLES, [same], cache_dir=tmp_path)
+    assert calls[6:] == ["q"] * 6, "without a fingerprint nothing is reused"
+
+
+def test_two_evaluators_that_give_one_key_stop_the_run_and_a_prefix_mends_it(echo: Any, make_evaluator: Make) -> None:
+    first = make_evaluator("first", lambda original, processed: {"f1": 1.0})
+    second = type("Second", (), {"name": "second", "score": lambda self, original, processed: {"f1": 0.25}})()
+    with pytest.raises(RunStoppedError, match="both gave the score 'f1'") as stop:
+        run(echo, EXAMPLES, [first, second])
+    assert isinstance(stop.value.__cause__, WiringError)
+    result = run(echo, EXAMPLES, [first, second], prefixes={"second": "second_"})
+    assert result.rows[0].scores == {"f1": 1.0, "second_f1": 0.25}
+
+
+def test_details_travel_beside_the_scores(echo: Any, make_evaluator: Make) -> None:
+    result = run(echo, EXAMPLES[:1], [make_evaluator("d", lambda o, p: Scores({"k": 1.0}, details={"why": ["x"]}))])
+    assert list(result.rows[0].details.values()) == [{"why": ["x"]}]
+    assert result.rows[0].scores == {"k": 1.0}
+
+
+def test_samples_are_rows_of_their_own(echo: Any, same: Any) -> None:
+    result = run(echo, EXAMPLES[:2], [same], samples=3)
+    assert [(row.position, row.sample) for row in result.rows] == [(p, s) for p in range(2) for s in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"systems": []}, ConfigurationError, "no system to measure"),
+        ({"systems": "replya:field=x"}, UnknownNameError, "No system is called 'replya'"),
+        ({"systems": 3}, ConfigurationError, "3 is no system"),
+        ({"dataset": None}, ConfigurationError, "no dataset"),
+        ({"dataset": "nope"}, UnknownNameError, "No dataset is called 'nope'"),
+        ({"evaluators": ["rogue"]}, UnknownNameError, "No evaluator is called 'rogue'"),
+        ({"evaluators": [3]}, ConfigurationError, "3 is no evaluator"),
+        ({"max_examples": 0}, ConfigurationError, "max_examples is 0"),
+        ({"max_workers": -1}, ConfigurationError, "max_workers is -1"),
+        ({"also": ["nope"], "evaluators": None}, UnknownNameError, "No evaluator is called 'nope'"),
+        ({"without": ["nope"], "evaluators": None}, UnknownNameError, "No evaluator is called 'nope'"),
+        ({"metrics": [MeanScore("smae")]}, MetricError, "'smae'.*Did you mean 'same'"),
+        ({"metrics": [PassRate(0.0, "nope")]}, MetricError, "'nope'"),
+        ({"score_field": "nope"}, MetricError, "'nope'"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_refused_with_what_to_do(
+    arguments: dict[str, Any], error: type[Exception], message: str, echo: Any, same: Any
+) -> None:
+    given = {"systems": echo, "dataset": EXAMPLES, "evaluators": [same], "progress": False, **arguments}
+    with pytest.raises(error, match=message):
+        evaluate(given.pop("systems"), given.pop("dataset"), **given)
+
+
+def test_two_systems_need_two_names(echo: Any, same: Any) -> None:
+    with pytest.raises(ConfigurationError, match="Two systems are called 'echo'"):
+        run([echo, echo], EXAMPLES, [same])
+
+
+def test_evaluate_works_from_several_threads_at_once(echo: Any, same: Any) -> None:
+    results: list[float] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(run(echo, EXAMPLES * 20, [same]).summary["echo"]["mean_score"]))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [pytest.approx(2 / 3)] * 4
+
+
+def test_filter_computes_anew(echo: Any, same: Any) -> None:
+    examples = [{**example, "dataset": f"d{number % 2}"} for number, example in enumerate(EXAMPLES)]
+    result = run(echo, examples, [same])
+    one = result.filter(dataset="d0")
+    assert one.summary["echo"]["mean_score"] == 1.0
+    assert one.config["num_examples"] == 2
+    assert result.filter(dataset="d1").summary["echo"]["mean_score"] == 0.0
+    assert len(result.filter(lambda row: row.score == 1.0).rows) == 2
+    with pytest.raises(ConfigurationError, match="no attribute 'datset'"):
+        result.filter(datset="d0")
+
+
+def test_rows_can_be_indexed_sliced_and_read_again(echo: Any, same: Any) -> None:
+    rows = run(echo, EXAMPLES, [same]).rows
+    assert len(rows) == 3
+    assert [row.position for row in rows] == [row.position for row in rows] == [0, 1, 2]
+    assert rows[-1].position == 2
+    assert [row.position for row in rows[1:]] == [1, 2]
+    with pytest.raises(IndexError):
+        rows[3]
+
+
+def test_a_kept_run_file_holds_the_rows_and_a_temporary_one_goes_with_the_result(
+    echo: Any, same: Any, tmp_path: Path
+) -> None:
+    run(echo, EXAMPLES, [same], run_file=tmp_path / "kept.sqlite")
+    assert (tmp_path / "kept.sqlite").exists()
+    result = run(echo, EXAMPLES, [same])
+    path = result.rows.store.path
+    assert path.exists()
+    del result
+    import gc
+
+    gc.collect()
+    assert not path.exists()
+
+
+def test_the_result_as_json_is_strict_and_as_a_dataframe_flat(echo: Any, make_evaluator: Make) -> None:
+    pd = pytest.importorskip("pandas", reason="pandas is an extra")
+    never = make_evaluator("never", lambda o, p: {"latency": 0.0, "k": 0.0})
+    result = run(echo, EXAMPLES, [never])
+    assert result.summary["echo"]["cost_of_pass"] == float("inf")
+    told = json.loads(result.to_json(), parse_constant=pytest.fail)
+    assert told["summary"]["echo"]["cost_of_pass"] is None
+    frame = result.to_dataframe()
+    assert isinstance(frame, pd.DataFrame)
+    assert len(frame) == 3
+    assert (frame["score:latency"] == 0.0).all()
+    assert (frame["latency"] > 0.0).all()

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_bench.errors import StoreError
+from context_bench.protocols import Store
+from context_bench.records import Failure, KeyMeaning
+from context_bench.store.entries import Label, StoredEvaluation, StoredExample, StoredRow
+from context_bench.store.keys import RowId
+from context_bench.store.runfile import RunFile
+
+
+def a_run(path: Path) -> RunFile:
+    store = RunFile.create(path, "run", "2026-01-01T00:00:00+00:00", {"n": 1}, {})
+    store.add_system(0, "sys", b"k" * 16, True, {"adapter": "x"})
+    store.add_dataset(0, "data", {})
+    store.add_evaluator(0, "d/e", b"e" * 16, {})
+    store.add_label(Label(0, "data", "f1", {"f1": KeyMeaning("d/e")}, {}))
+    return store
+
+
+def an_example(position: int) -> StoredExample:
+    return StoredExample(0, position, f"id-{position}", 0, b"h" * 16, '{"question":"q"}')
+
+
+def a_row(position: int, **changes: Any) -> StoredRow:
+    values: dict[str, Any] = {
+        "id": RowId(0, position),
+        "key": bytes([position]) * 16,
+        "output": '{"response":"r"}',
+        "output_hash": b"o" * 16,
+        "input_tokens": 3,
+        "latency": 0.5,
+        "evaluations": [StoredEvaluation(0, b"s" * 16, {"f1": 0.25}, details='{"why":"x"}')],
+    }
+    return StoredRow(**{**values, **changes})
+
+
+def test_a_run_file_is_a_store(tmp_path: Path) -> None:
+    assert isinstance(a_run(tmp_path / "r.sqlite"), Store)
+
+
+def test_what_is_committed_is_read_back_in_canonical_order(tmp_path: Path) -> None:
+    store = a_run(tmp_path / "r.sqlite")
+    store.commit([an_example(1), a_row(1), an_example(0), a_row(0)])
+    rows = list(RunFile.open(tmp_path / "r.sqlite").rows())
+    assert [row.position for row in rows] == [0, 1]
+    first = rows[0]
+    assert (first.system, first.dataset, first.example_id) == ("sys", "data", "id-0")
+    assert (first.response, first.scores, first.score) == ("r", {"f1": 0.25}, 0.25)
+    assert first.details == {"d/e": {"why": "x"}}
+    assert (first.latency, first.input_tokens, first.prompt_tokens) == (0.5, 3, None)
+    assert list(store.finished()) == [(RowId(0, 0).pack(), bytes(16)), (RowId(0, 1).pack(), b"\x01" * 16)]
+
+
+def test_a_failed_row_is_kept_and_forgotten_once_it_succeeds(tmp_path: Path) -> None:
+    store = a_run(tmp_path / "r.sqlite")
+    failure = Failure("system", "TimeoutError", "too slow \ud800", traceback="...")
+    store.commit([an_example(0), a_row(0, output=None, evaluations=[], failures=[(-1, failure)])])
+    [row] = store.rows()
+    assert row.failed
+    assert row.score == 0.0
+    assert row.errors[0].kind == "TimeoutError"
+    assert list(store.finished()) == []
+    store = RunFile.open(tmp_path / "r.sqlite")
+    store.commit([a_row(0)])
+    [row] = store.rows()
+    assert not row.failed
+    assert row.errors == ()
+
+
+def test_the_examples_of_a_batch_that_cannot_be_written_are_not_written_either(tmp_path: Path) -> None:
+    store = a_run(tmp_path / "r.sqlite")
+    with pytest.raises(StoreError, match="cannot be written"):
+        store.commit([an_example(0), a_row(0, output=object())])
+    assert list(store.examples()) == []
+
+
+def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
+    a_run(tmp_path / "r.sqlite")
+    with pytest.raises(StoreError, match="context-bench resume"):
+        RunFile.create(tmp_path / "r.sqlite", "other", "now", {}, {})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no run file"),
+        (b"", "no run file|format None"),
+        (b"not a database at all" * 100, "no run file, or is damaged"),
+    ],
+    ids=["missing", "empty", "garbage"],
+)
+def test_what_is_no_run_file_is_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
+    path = tmp_path / "r.sqlite"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(StoreError, match=message):
+        RunFile.open(path)
+
+
+def test_a_file_of_another_format_is_refused_by_its_number(tmp_path: Path) -> None:
+    a_run(tmp_path / "r.sqlite").close()
+    with sqlite3.connect(tmp_path / "r.sqlite") as connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema'")
+    connection.close()
+    with pytest.raises(StoreError, match="format 99; this version reads 1"):
+        RunFile.open(tmp_path / "r.sqlite")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        'UPDATE responses SET output = \'{"response":"R"}\'',
+        "UPDATE responses SET latency = 0.25",
+        'UPDATE evaluations SET details = \'{"why":"y"}\'',
+        "UPDATE scores SET value = 1.0",
+        "DELETE FROM scores",
+        "UPDATE examples SET example_id = 'other'",
+        "DELETE FROM examples",
+    ],
+)
+def test_a_value_that_was_changed_behind_our_back_is_found(tmp_path: Path, damage: str) -> None:
+    store = a_run(tmp_path / "r.sqlite")
+    store.commit([an_example(0), a_row(0)])
+    store.close()
+    with sqlite3.connect(tmp_path / "r.sqlite") as connection:
+        connection.execute(damage)
+    connection.close()
+    with pytest.raises(StoreError, match="damaged"):
+        list(RunFile.open(tmp_path / "r.sqlite").rows())
+
+
+def test_any_tool_can_read_the_scores(tmp_path: Path) -> None:
+    store = a_run(tmp_path / "r.sqlite")
+    store.commit([an_example(0), a_row(0)])
+    with sqlite3.connect(tmp_path / "r.sqlite") as connection:
+        found = connection.execute(
+            "SELECT system, dataset, example_id, evaluator, score, value FROM results"
+        ).fetchall()
+    connection.close()
+    assert found == [("sys", "data", "id-0", "d/e", "f1", 0.25)]

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from context_bench.errors import MetricError
+from context_bench.metrics import (
+    CompressionRatio,
+    CostOfPass,
+    Counts,
+    Latency,
+    MeanScore,
+    ParetoRank,
+    PassRate,
+    PerDatasetBreakdown,
+    percentile,
+)
+from context_bench.protocols import Metric
+from context_bench.records import EvalRow, Failure, KeyMeaning
+
+
+def row(
+    score: float | None = None, *, failed: bool = False, broken: bool = False, worst: float | None = 0.0, **values: Any
+) -> EvalRow:
+    errors = []
+    if failed:
+        errors.append(Failure("system", "TimeoutError", "late"))
+    if broken:
+        errors.append(Failure("evaluator", "ValueError", "bad", evaluator="d/e"))
+    return EvalRow(
+        system="s",
+        example_id="x",
+        scores={} if score is None else {"f1": score},
+        errors=tuple(errors),
+        headline="f1",
+        keys={"f1": KeyMeaning("d/e", worst), "other": KeyMeaning("d/o", 0.0)},
+        **values,
+    )
+
+
+ALL = [Counts, MeanScore, PassRate, CompressionRatio, CostOfPass, Latency, PerDatasetBreakdown, ParetoRank]
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+def test_every_metric_is_a_metric_and_has_nothing_to_say_about_no_rows(kind: Any) -> None:
+    metric = kind()
+    assert isinstance(metric, Metric)
+    assert all(value == 0 for value in metric.compute([]).values())
+
+
+ROWS = [row(1.0), row(0.7), row(0.2), row(), row(failed=True), row(broken=True)]
+
+
+def test_failed_rows_count_as_wrong_and_unscored_rows_are_left_out() -> None:
+    assert Counts().compute(ROWS) == {"num_rows": 6, "num_scored": 3, "num_unscored": 1, "num_failed": 2}
+    assert MeanScore().compute(ROWS)["mean_score"] == pytest.approx(1.9 / 5)
+    assert PassRate().compute(ROWS)["pass_rate"] == pytest.approx(2 / 5)
+
+
+def test_a_failed_row_gets_the_worst_value_of_its_score() -> None:
+    lower_is_better = [row(0.1, worst=1.0), row(failed=True, worst=1.0)]
+    assert MeanScore().compute(lower_is_better)["mean_score"] == pytest.approx(0.55)
+    unbounded = [row(0.1, worst=None), row(failed=True, worst=None)]
+    assert MeanScore().compute(unbounded)["mean_score"] == pytest.approx(0.1)
+
+
+def test_a_broken_evaluator_does_not_spoil_the_scores_of_another() -> None:
+    mixed = EvalRow(
+        "s", "x", {"other": 0.5}, headline="other", errors=(Failure("evaluator", "E", "", evaluator="d/e"),),
+        keys={"f1": KeyMeaning("d/e"), "other": KeyMeaning("d/o")},
+    )  # fmt: skip
+    assert not mixed.failed
+    assert mixed.score == 0.5
+    assert mixed.value("f1") == 0.0
+
+
+def test_without_a_scored_row_there_is_no_mean_rather_than_a_zero() -> None:
+    assert MeanScore().compute([row(), row()]) == {}
+    assert PassRate(0.0).compute([row()]) == {}
+
+
+def test_compression_counts_what_goes_on_to_the_model_against_what_was_given() -> None:
+    rows = [
+        row(1.0, input_tokens=100, prompt_tokens=30, response_tokens=5),
+        row(1.0, input_tokens=100, prompt_tokens=50),
+    ]
+    assert CompressionRatio().compute(rows) == {
+        "compression_ratio": pytest.approx(0.6),
+        "mean_input_tokens": 100,
+        "mean_output_tokens": 40,
+    }
+    passed_through = [row(1.0, input_tokens=100, prompt_tokens=100, response_tokens=20)]
+    assert CompressionRatio().compute(passed_through)["compression_ratio"] == 0.0
+    assert CompressionRatio().compute([row(1.0, input_tokens=100, response_tokens=5)]) == {}
+
+
+def test_cost_of_pass_is_tokens_for_each_passing_row_and_infinite_when_none_passes() -> None:
+    rows = [
+        row(1.0, input_tokens=100, prompt_tokens=40, response_tokens=10),
+        row(0.0, input_tokens=100, response_tokens=10),
+    ]
+    assert CostOfPass().compute(rows) == {"cost_of_pass": 160.0, "num_passing": 1}
+    assert CostOfPass().compute([row(0.0, input_tokens=1)]) == {"cost_of_pass": math.inf, "num_passing": 0}
+
+
+def test_latency_interpolates_and_leaves_failed_rows_out() -> None:
+    rows = [row(1.0, latency=float(seconds)) for seconds in range(1, 21)] + [row(failed=True, latency=999.0)]
+    values = Latency().compute(rows)
+    assert values == {
+        "latency_mean": 10.5,
+        "latency_median": 10.5,
+        "latency_p95": pytest.approx(19.05),
+        "latency_p99": pytest.approx(19.81),
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "expected"), [([5.0], 0.95, 5.0), ([1.0, 2.0], 0.5, 1.5), ([1.0, 2.0, 3.0], 1.0, 3.0)]
+)
+def test_percentiles(values: list[float], share: float, expected: float) -> None:
+    assert percentile(values, share) == expected
+
+
+def test_the_breakdown_names_each_dataset_once() -> None:
+    rows = [row(1.0, dataset="a"), row(0.0, dataset="b"), row(0.5, dataset="a"), row(0.25), row(dataset="c")]
+    assert PerDatasetBreakdown().compute(rows) == {"dataset:a": 0.75, "dataset:b": 0.0, "dataset:unknown": 0.25}
+
+
+POINTS = {
+    name: {"mean_score": q, "cost_of_pass": c}
+    for name, q, c in [("a", 0.9, 10), ("b", 0.8, 20), ("c", 0.7, 30), ("d", 0.75, 5)]
+}
+
+
+def test_pareto_ranks_by_dominators_and_by_fronts() -> None:
+    assert ParetoRank.rank_systems(POINTS) == {"a": 1, "b": 2, "c": 4, "d": 1}
+    assert ParetoRank.rank_systems(POINTS, method="front") == {"a": 1, "b": 2, "c": 3, "d": 1}
+    assert ParetoRank.rank_systems({**POINTS, "e": {}}).keys() == POINTS.keys()
+    twins = {"x": POINTS["a"], "y": POINTS["a"]}
+    assert ParetoRank.rank_systems(twins, method="front") == {"x": 1, "y": 1}
+    with pytest.raises(MetricError, match="'dominators' or 'front'"):
+        ParetoRank.rank_systems(POINTS, method="best")

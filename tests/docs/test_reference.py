@@ -1,0 +1,264 @@
+"""The reference says what the code does: keys, columns, parameters, names."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Tables = Callable[[str], dict[str, list[list[str]]]]
+
+
+def first(lines: list[list[str]]) -> list[str]:
+    """Return the names in the first column; one cell may hold several."""
+    return [name for line in lines for name in line[0].replace("`", "").split(", ")]
+
+
+MANIFEST = """
+schema = 1
+api = "1.0"
+[evaluators.e.scores.k]
+[evaluators.e.options.o]
+[datasets.d]
+[systems.s]
+[reporters.r]
+[metrics.m]
+"""
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
+    """The keys that the manifest's reader asks for, by the path of their table."""
+    from context_bench.plugins.manifest import parse_manifest
+    from context_bench.plugins.values import Table
+
+    found: dict[str, set[str]] = {}
+    take = Table.take
+
+    def recording(self: Any, key: str, *rest: Any, **named: Any) -> Any:
+        found.setdefault(self.path, set()).add(key)
+        return take(self, key, *rest, **named)
+
+    monkeypatch.setattr(Table, "take", recording)
+    parse_manifest(MANIFEST.encode())
+    return found
+
+
+def test_the_manifest_page_has_every_key_and_no_other(asked: dict[str, set[str]], tables: Tables) -> None:
+    page = {heading: set(first(lines)) for heading, lines in tables("reference/manifest.md").items()}
+    common = page["Every component"]
+    documented = {
+        "": page["Top level"],
+        "metrics.m": common,
+        "evaluators.e": common | page["Evaluators"],
+        "evaluators.e.scores.k": page["Scores"],
+        "evaluators.e.options.o": page["Options"],
+        "datasets.d": common | page["Datasets"],
+        "systems.s": common | page["Systems"],
+        "reporters.r": common | page["Reporters"],
+    }
+    assert documented == asked
+
+
+def test_the_manifest_page_says_which_keys_are_required(tables: Tables) -> None:
+    from context_bench.plugins.manifest import parse_manifest
+
+    page = tables("reference/manifest.md")
+    required = {line[0] for line in page["Every component"] + page["Evaluators"] if line[2]}
+    manifest = parse_manifest(b"[evaluators.e]")
+    missing = {fault.split(":")[0] for fault in manifest.component_faults["evaluators", "e"]}
+    assert {f"evaluators.e.{key}" for key in required} == missing
+    assert {line[0] for line in page["Top level"] if line[2]} == {fault.split(":")[0] for fault in manifest.faults}
+
+
+def test_the_manifest_page_names_the_terms_there_are(tables: Tables, root: Path) -> None:
+    from context_bench.plugins.facts import CAPABILITIES, WireRule
+    from context_bench.plugins.manifest import API, SCHEMA, parse_manifest
+    from context_bench.plugins.options import OPTION_TYPES
+
+    text = (root / "docs" / "reference" / "manifest.md").read_text(encoding="utf-8")
+    assert set(first(tables("reference/manifest.md")["Wiring rules"])) == set(WireRule._fields)
+    assert all(f"`{name}`" in text for name in (*CAPABILITIES, *OPTION_TYPES))
+    assert f"format of the manifest: {SCHEMA}" in text
+    assert f'this version has `"{API[0]}.{API[1]}"`' in text
+    [whole] = re.findall(r"## A whole one\n\n```toml\n(.*?)```", text, flags=re.DOTALL)
+    manifest = parse_manifest(whole.encode())
+    assert (manifest.faults, manifest.component_faults, manifest.warnings) == ((), {}, ())
+
+
+def test_the_run_file_page_has_every_table_and_column(tables: Tables, tmp_path: Path) -> None:
+    from context_bench.store.runfile import RunFile
+
+    path = tmp_path / "run.sqlite"
+    RunFile.create(path, "id", "now", {}, {}).close()
+    connection = sqlite3.connect(path)
+    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    actual = {}
+    for table in names:
+        [sql] = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).fetchone()
+        columns = connection.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall()
+        actual[table] = [[name, f"{kind}{' NOT NULL' * declared_not_null(sql, name)}"] for name, kind in columns]
+    page = tables("reference/run-file.md")
+    assert {name: [line[:2] for line in page[name]] for name in page if name != "The view results"} == actual
+    view = [name for (name,) in connection.execute("SELECT name FROM pragma_table_info('results')")]
+    assert first(page["The view results"]) == view
+    connection.close()
+
+
+def declared_not_null(sql: str, column: str) -> bool:
+    return re.search(rf"^ +{column} +\w+ NOT NULL", sql, flags=re.MULTILINE) is not None
+
+
+def test_the_run_file_page_states_format_and_numbers(root: Path) -> None:
+    from context_bench.store.keys import RowId
+    from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION
+
+    text = (root / "docs" / "reference" / "run-file.md").read_text(encoding="utf-8")
+    assert f"0x{APPLICATION_ID:x}" in text
+    assert f"describes version {SCHEMA_VERSION}" in text
+    [formula] = re.findall(r"^    id = (.*)$", text, flags=re.MULTILINE)
+    numbers = {"dataset": 3, "position": 70_000, "slot": 5, "sample": 7}
+    assert eval(formula, {}, numbers) == RowId(**numbers).pack()
+    assert eval(formula, {}, numbers) & ~1048575 == RowId(3, 70_000).pack()
+
+
+def test_the_keys_page_states_the_values_that_the_code_gives(tables: Tables) -> None:
+    from context_bench.store import keys
+
+    system = keys.system_key("context-bench-compress/bm25", "1", {"ratio": 0.5})
+    example = keys.example_key({"context": "c", "question": "q"})
+    response = keys.response_key(system, example)
+    evaluator = keys.evaluator_key("context-bench-rouge/rouge", "1", {})
+    score = keys.score_key(response, keys.output_key({"response": "r"}), evaluator, example)
+    values = {"system": system, "example": example, "response": response, "evaluator": evaluator, "score": score}
+    page = {line[0]: line[2] for line in tables("reference/keys.md")["Pinned values"]}
+    assert page == {name: key.hex() for name, key in values.items()}
+
+
+def test_the_keys_page_defines_every_key_as_the_code_makes_it() -> None:
+    """Recompute each definition from canonical bytes and BLAKE2b alone."""
+    from hashlib import blake2b
+
+    from context_bench.store import keys
+    from context_bench.store.encoding import canonical_bytes
+
+    def digest(*values: Any) -> bytes:
+        return blake2b(b"".join(map(canonical_bytes, values)), digest_size=16).digest()
+
+    def short(name: str, *parts: bytes) -> bytes:
+        return blake2b(name.encode() + b"".join(parts), digest_size=16).digest()
+
+    one, two = b"1" * 16, b"2" * 16
+    turns = [{"role": "user", "content": "hi"}]
+    assert keys.system_key("a", "1", {"x": 1}) == digest("context-bench system 1", "a", "1", {"x": 1})
+    assert keys.unshared_key("run", 2) == digest("context-bench unshared system 1", "run", 2)
+    assert keys.chain_key([one, two]) == digest("context-bench chain 1", [one, two])
+    assert keys.example_key({"a": 1, "b": 2}, ["a", "c"]) == digest("context-bench example 1", {"a": 1})
+    assert keys.response_key(one, two, 3) == short("context-bench response 1", one, two, (3).to_bytes(8, "big"))
+    assert keys.response_key(one, two, 3, turns) == digest("context-bench response 1", one, two, 3, turns)
+    assert keys.output_key({"response": "r"}) == digest("context-bench output 1", {"response": "r"})
+    assert keys.evaluator_key("e", "1", {}) == digest("context-bench evaluator 1", "e", "1", {})
+    assert keys.score_key(one, two, one, two) == short("context-bench score 1", one, two, one, two)
+
+
+def test_the_project_file_page_has_every_key_and_no_other(tables: Tables) -> None:
+    from context_bench.bench.project import project_request
+    from context_bench.errors import UnknownNameError
+    from context_bench.plugins.settings import PluginSettings
+
+    def known(read: Callable[[Any], Any], value: Any) -> set[str]:
+        with pytest.raises(UnknownNameError) as caught:
+            read(value)
+        return set(caught.value.known)
+
+    page = {heading: set(first(lines)) for heading, lines in tables("reference/project-file.md").items()}
+    assert page == {
+        "Top level": known(project_request, {"nonsense": 1}),
+        "run": known(project_request, {"run": {"nonsense": 1}}),
+        "systems": known(project_request, {"systems": [{"name": "a", "nonsense": 1}]}),
+        "datasets": known(project_request, {"datasets": [{"name": "a", "nonsense": 1}]}),
+        "plugins": known(PluginSettings.read, {"nonsense": 1}),
+    }
+
+
+@pytest.mark.parametrize("name", ["reference/command-line.md", "how-to/gate-ci.md"])
+def test_the_exit_codes_are_those_of_the_command_line(tables: Tables, name: str) -> None:
+    from context_bench.cli import execute
+
+    codes = set(re.findall(r"\b(\d+) \w", (execute.__doc__ or "").partition("\n\n")[2]))
+    told = set(first(tables(name)["Exit codes"]))
+    assert told | ({"10", "11"} if "gate" in name else set()) == codes
+
+
+def test_the_states_are_those_of_the_catalog(tables: Tables) -> None:
+    from context_bench.plugins.catalog import STATES
+
+    assert first(tables("how-to/choose-plugins.md")["See what there is"]) == list(STATES)
+
+
+def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugins: None) -> None:
+    from context_bench import evaluate
+    from context_bench.plugins.discovery import discover
+    from context_bench.reporters.columns import columns
+
+    page = tables("reference/metrics-and-scores.md")
+    core = [c.name for c in discover().of_kind("metrics") if c.distribution.name == "context-bench"]
+    assert sorted(first(page["The usual metrics"])) == sorted(core)
+    rows = [{"context": "a b", "answer": "a", "dataset": label} for label in ("one", "two")]
+    systems = [lambda example: {"context": "a", "response": "a"}, str]
+    result = evaluate([systems[0], _Named()], rows, ["answer-quality"], progress=False)
+    told = {key for line in page["The usual metrics"] for key in line[1].replace("`", "").split(", ")}
+    found = {re.sub(r"^dataset:.*", "dataset:LABEL", key) for values in result.summary.values() for key in values}
+    assert found == told
+    headings = {line[1].split(";")[0].strip("`"): line[0] for line in page["Headings of the table"]}
+    labels = {"one", "two"}
+    assert {column.key: column.heading for column in columns(result) if column.heading not in labels} == {
+        key: heading for key, heading in headings.items() if key != "dataset:LABEL"
+    }
+
+
+class _Named:
+    name = "named"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": "a"}
+
+
+def test_the_python_page_has_every_parameter_of_evaluate(tables: Tables) -> None:
+    from context_bench import evaluate
+
+    assert set(first(tables("reference/python-api.md")["evaluate"])) == set(inspect.signature(evaluate).parameters)
+
+
+def test_the_python_page_has_every_member_of_rows_and_results(tables: Tables) -> None:
+    from context_bench import EvalResult, EvalRow
+
+    page = tables("reference/python-api.md")
+    members = {name.partition("(")[0] for name in re.findall(r"[\w.]+\(?", " ".join(first(page["EvalRow"])))} - {"key"}
+    assert members == {name for name in dir(EvalRow) if not name.startswith("_")}
+    told = {cell.partition("(")[0] for line in page["EvalResult"] for cell in re.split(r"`, `", line[0])}
+    public = {name for name in dir(EvalResult) if not name.startswith("_")}
+    assert told == public | {"rows", "summary", "timing", "config", "warnings"}
+
+
+def test_the_python_page_has_every_error(tables: Tables) -> None:
+    from context_bench import errors
+
+    classes = {name for name, thing in vars(errors).items() if inspect.isclass(thing) and issubclass(thing, Exception)}
+    assert set(first(tables("reference/python-api.md")["Errors"])) == classes - {"ContextBenchError"}
+
+
+def test_the_architecture_page_has_the_layers_that_are_kept(tables: Tables, root: Path) -> None:
+    import tomli
+
+    [contract] = tomli.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = [
+        [name.strip().removeprefix("context_bench.") for name in layer.split("|")] for layer in contract["layers"]
+    ]
+    told = [line[0].replace("`", "").split(", ") for line in tables("explanation/architecture.md")["The layers"]]
+    assert told == layers

@@ -1,0 +1,180 @@
+"""What is scored, what is not, and what is told about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context_bench_code import CodeExecution, SandboxError
+
+Row = dict[str, Any]
+ADD = "def add(a, b):\n    return a + b\n"
+CHECK = "def check(candidate):\n    assert candidate(1, 2) == 3\n"
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        pytest.param({"test": CHECK, "entry_point": "add"}, id="no prompt"),
+        pytest.param({"test": CHECK, "prompt": "def add(a, b):\n"}, id="no entry point, but a prompt"),
+        pytest.param({"test": CHECK, "entry_point": "add", "context": "def add(a, b):\n"}, id="prompt in context"),
+        pytest.param({"test": CHECK, "entry_point": "add", "question": "Write add."}, id="prompt in words"),
+        pytest.param({"test": "assert add(1, 2) == 3"}, id="a test that calls by name"),
+        pytest.param({"test_list": ["assert add(1, 2) == 3", "assert add(0, 0) == 0"]}, id="MBPP"),
+        pytest.param({"test_list": ("assert add(1, 2) == 3",), "test_imports": None}, id="a tuple of tests"),
+        pytest.param(
+            {"test_list": ["assert add(1, int(math.pi)) == 4"], "test_imports": ["import math"]}, id="imports"
+        ),
+        pytest.param({"test_list": ["assert four == 4"], "test_setup_code": "four = add(2, 2)"}, id="set-up code"),
+        pytest.param({"test": CHECK.replace("\n", "\r\n"), "entry_point": "add"}, id="carriage returns"),
+    ],
+)
+def test_a_right_answer_scores_one(evaluator: CodeExecution, original: Row) -> None:
+    assert evaluator.score(original, {"response": ADD}) == {"pass_at_1": 1.0}
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        pytest.param({}, id="no tests"),
+        pytest.param({"answer": "3"}, id="an answer is no test"),
+        pytest.param({"test": None, "test_list": []}, id="empty tests"),
+        pytest.param({"test": "  \n"}, id="blank tests"),
+        pytest.param({"test": b"assert 1", "entry_point": "add"}, id="bytes"),
+        pytest.param({"test_list": [None, 3]}, id="tests that are no text"),
+        pytest.param({"test": CHECK}, id="nothing calls the check"),
+        pytest.param({"test": "assert (", "entry_point": "add"}, id="tests that do not compile"),
+        pytest.param({"test": "assert '\ud800'", "entry_point": "add"}, id="tests with half a character"),
+    ],
+)
+def test_a_row_that_cannot_be_tested_is_unscored(evaluator: CodeExecution, original: Row) -> None:
+    assert evaluator.score(original, {"response": ADD}) == {}
+
+
+@pytest.mark.parametrize("processed", [{}, *({"response": value} for value in (None, 5, 1.5, b"x", ["x"], {"a": 1}))])
+def test_a_response_that_is_no_text_is_unscored(evaluator: CodeExecution, row: Row, processed: Row) -> None:
+    assert evaluator.score(row, processed) == {}
+
+
+@pytest.mark.parametrize(
+    ("response", "outcome", "facts"),
+    [
+        pytest.param("    return a + b", "passed", {"form": "body"}, id="right"),
+        pytest.param(
+            "    return a - b",
+            "failed assertion",
+            {"error": "AssertionError", "test": "assert candidate(i, 2) == i + 2"},
+            id="wrong",
+        ),
+        pytest.param(
+            "    return a / 0", "error", {"message": "ZeroDivisionError: division by zero", "line": 3}, id="raises"
+        ),
+        pytest.param("```python\ndef add(a, b)\n```", "error", {"error": "SyntaxError"}, id="no Python"),
+        pytest.param("    return a + b + unknown", "error", {"error": "NameError"}, id="an unknown name"),
+        pytest.param("    return add(a, b)", "error", {"error": "RecursionError"}, id="recursion without end"),
+        pytest.param("    raise SystemExit", "exited early", {"error": "SystemExit"}, id="leaves"),
+        pytest.param("    print('seen')\n    return 0", "failed assertion", {"output": "seen\n"}, id="prints"),
+        pytest.param("    import ctypes\n    ctypes.string_at(0)", "crashed", {"error": "SIGSEGV"}, id="crashes"),
+        pytest.param("    return bytearray(2 << 30)", "memory", {"error": "MemoryError"}, id="too much memory"),
+        pytest.param("", "no code found", {}, id="nothing"),
+        pytest.param("I am sorry, but I cannot do that.", "no code found", {}, id="a refusal"),
+    ],
+)
+def test_the_details_say_what_happened(
+    evaluator: CodeExecution, row: Row, response: str, outcome: str, facts: Row
+) -> None:
+    score = evaluator.score(row, {"response": response})
+    details: Row = score.details  # type: ignore[attr-defined]
+    assert score == {"pass_at_1": float(outcome == "passed")}
+    assert details["outcome"] == outcome
+    assert details.items() >= facts.items()
+    assert details["tier"] in ("bubblewrap", "bubblewrap, one for each program", "namespaces")
+    assert 0 <= details["seconds"] < 11
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("from __future__ import annotations\ndef add(a: Later, b): return a + b", id="a future import"),
+        pytest.param("from dataclasses import dataclass\n@dataclass\nclass P:\n    x: 'int'\n" + ADD, id="a dataclass"),
+        pytest.param("if __name__ == '__main__':\n    raise SystemExit\n" + ADD, id="a main block"),
+        pytest.param("from functools import cache\n@cache\n" + ADD, id="a decorator"),
+        pytest.param("add = lambda a, b: a + b", id="a lambda"),
+        pytest.param("import tempfile\ntempfile.TemporaryFile().write(b'x')\n" + ADD, id="a temporary file"),
+        pytest.param("import asyncio\ndef add(a, b): return asyncio.run(asyncio.sleep(0, a + b))", id="an event loop"),
+        pytest.param(
+            "from concurrent.futures import ThreadPoolExecutor as Pool\n"
+            "def add(a, b):\n    with Pool(4) as pool: return list(pool.map(sum, [[a, b]] * 8))[0]",
+            id="threads",
+        ),
+        pytest.param("import random\nassert random.random() != 0.5\n" + ADD, id="random numbers"),
+        pytest.param("import sys\nsys.setrecursionlimit(5000)\n" + ADD, id="a deeper stack"),
+        pytest.param("# " + "x" * 200_000 + "\n" + ADD, id="200 KB of comment"),
+        pytest.param("TABLE = [\n" + "    1,\n" * 28_000 + "]\n" + ADD, id="200 KB of code"),
+    ],
+)
+def test_honest_programs_pass(evaluator: CodeExecution, row: Row, code: str) -> None:
+    score = evaluator.score(row, {"response": code})
+    assert score == {"pass_at_1": 1.0}, score.details  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "response", ["\ud800", "\x00", "\u202e return a", "x" * 10_000_000, "(" * 100_000, "-" * 99_999]
+)
+def test_strange_texts_score_zero(evaluator: CodeExecution, row: Row, response: str) -> None:
+    assert evaluator.score(row, {"response": response}) == {"pass_at_1": 0.0}
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.binary(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(
+    ("test", "test_list", "entry_point", "prompt", "test_imports", "test_setup_code"), anything
+)), anything)  # fmt: skip
+def test_no_row_raises(evaluator: CodeExecution, original: Row, response: object) -> None:
+    score = evaluator.score(original, {"response": response})
+    assert score in ({}, {"pass_at_1": 0.0}, {"pass_at_1": 1.0})
+
+
+def test_the_set_order_is_the_same_in_every_run(evaluator: CodeExecution) -> None:
+    original = {"test": "assert False, list({'a', 'b', 'c', 'd', 'e', 'f'})"}
+    first, second = (CodeExecution(memory=memory).score(original, {"response": ADD}) for memory in (512, 513))
+    assert first.details["message"] == second.details["message"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"timeout": 0}, "seconds above 0"),
+        ({"timeout": -1}, "seconds above 0"),
+        ({"timeout": float("nan")}, "seconds above 0"),
+        ({"timeout": float("inf")}, "seconds above 0"),
+        ({"timeout": "10"}, "seconds above 0"),
+        ({"timeout": True}, "seconds above 0"),
+        ({"memory": 1}, "whole mebibytes from 64"),
+        ({"memory": 1.5}, "whole mebibytes from 64"),
+        ({"tier": "docker"}, "choose one of 'auto', 'bubblewrap'"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: Row, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        CodeExecution(**options)
+
+
+def test_the_fingerprint_holds_what_can_change_a_score() -> None:
+    try:
+        evaluator = CodeExecution(3, memory=256)
+    except SandboxError as error:
+        pytest.skip(str(error))
+    fingerprint = evaluator.fingerprint()
+    assert fingerprint.items() >= {"timeout": 3.0, "memory": 256}.items()
+    assert fingerprint != CodeExecution(4, memory=256).fingerprint()
+    assert evaluator.name == "code_execution"

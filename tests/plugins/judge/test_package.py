@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_bench_judge
+from context_bench_judge import LLMJudge, Scale
+from context_bench_judge.judge import JUDGE_VERSION
+
+tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+PACKAGE = Path(context_bench_judge.__file__).parent
+MANIFEST: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["evaluators"][
+    "judge"
+]
+PARAMETERS = inspect.signature(LLMJudge).parameters
+
+
+def test_the_manifest_names_the_class_its_version_and_its_only_key() -> None:
+    assert getattr(context_bench_judge, MANIFEST["class"]) is LLMJudge
+    assert MANIFEST["version"] == JUDGE_VERSION
+    assert list(MANIFEST["scores"]) == [MANIFEST["primary"]] == ["judge_score"]
+    assert MANIFEST["wire"] == [{"option": "judge-url"}]
+
+
+def test_every_argument_is_an_option() -> None:
+    assert set(MANIFEST["options"]) == set(PARAMETERS)
+
+
+@pytest.mark.parametrize("name", sorted(MANIFEST["options"]))
+def test_a_declared_default_is_the_default(name: str) -> None:
+    default, declared = PARAMETERS[name].default, MANIFEST["options"][name].get("default")
+    if name == "scale":
+        assert Scale.of(declared) == Scale.of(default)
+    else:
+        assert declared == (None if default is inspect.Parameter.empty else default)
+
+
+def test_the_documented_flags_reach_the_judge() -> None:
+    assert MANIFEST["options"]["base_url"]["flag"] == "--judge-url"
+    assert MANIFEST["options"]["model"]["flag"] == "--judge-model"
+    assert MANIFEST["options"]["api_key"]["secret"] is True
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    result = doctest.testmod(importlib.import_module(f"context_bench_judge.{module}"))
+    assert result.failed == 0
+
+
+def test_the_blocks_of_the_readme_run(fake: Any) -> None:
+    readme = Path(context_bench_judge.__file__).resolve().parents[2] / "README.md"
+    if not readme.is_file():
+        pytest.skip("the README lies beside the sources only")
+    blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
+    assert blocks
+    fake.says("It names the right city. Rating: [[4]]")
+    for block in blocks:
+        exec(compile(block.replace("http://localhost:8080", fake.url), str(readme), "exec"), {})

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_bench_judge import UnreadableReply, read_verdict
+
+LLMBAR = Path(__file__).resolve().parents[4] / "shared" / "data" / "outputs" / "llmbar"
+
+REPLIES: list[tuple[str, str | None]] = [
+    ("A", "A"),
+    ("B.", "B"),
+    ("**A**", "A"),
+    ("(b)", "B"),
+    ("[[A]]", "A"),
+    ("[[B]]", "B"),
+    ("[[C]]", "tie"),
+    ("[[tie]]", "tie"),
+    ("[[A>>B]]", "A"),
+    ("[[B>A]]", "B"),
+    ("[[A=B]]", "tie"),
+    ("[[A<B]]", "B"),
+    ("My final verdict: [[A]]", "A"),
+    ("A is more accurate. [[B]]", "B"),
+    ("Output (a)", "A"),
+    ("Output (b).", "B"),
+    ("Response A", "A"),
+    ("Assistant 2", "B"),
+    ("Tie", "tie"),
+    ("It's a tie.", "tie"),
+    ("Verdict: tie", "tie"),
+    ("Response A is better.", "A"),
+    ("Response 1 is clearly superior.", "A"),
+    ("I think B is better than A.", "B"),
+    ("Response B is worse than Response A.", "A"),
+    ("A is not better than B. Therefore, B is better.", "B"),
+    ("A is stronger on style, but overall Response B is better.", "B"),
+    ("A is more accurate.", "A"),
+    ("The better response is B.", "B"),
+    ("I prefer Response A.", "A"),
+    ("I would choose (b).", "B"),
+    ("Winner: A", "A"),
+    ("Verdict: B", "B"),
+    ("**Winner: Response B**", "B"),
+    ("Both responses are equally good.", "tie"),
+    ("Neither response is better than the other.", "tie"),
+    ("<think>A is better</think>B", "B"),
+    ('{"winner": "A"}', "A"),
+    ('{"winner": "tie"}', "tie"),
+    ('{"winner": "Response B"}', "B"),
+    ('{"reason": "A is better at x", "winner": "B"}', "B"),
+    ("", None),
+    ("a good answer", None),
+    ("The answer is a mess.", None),
+    ("I cannot say.", None),
+    ("Both are fine.", None),
+    ("It depends on which is better.", None),
+    ('{"winner": null}', None),
+    ("I'm sorry, but I can't compare these.", None),
+]
+
+
+@pytest.mark.parametrize(("reply", "verdict"), REPLIES, ids=[repr(reply) for reply, _ in REPLIES])
+def test_a_verdict_is_read_as_a_person_reads_it(reply: str, verdict: str | None) -> None:
+    if verdict is None:
+        with pytest.raises(UnreadableReply, match="the judge preferred neither"):
+            read_verdict(reply)
+    else:
+        assert read_verdict(reply) == verdict
+
+
+@given(st.text() | st.text(alphabet="ABab12()[]<>=.: tiebroutpwnscha"))
+def test_any_text_is_a_verdict_or_unreadable(text: str) -> None:
+    try:
+        assert read_verdict(text) in ("A", "B", "tie")
+    except UnreadableReply:
+        pass
+
+
+PUBLISHED = [  # accuracy in the given order and with the two outputs swapped
+    ("natural.gpt-4-vanilla", 95.0, 96.0),
+    ("natural.gpt-4-cot", 94.0, 95.0),
+    ("natural.chatgpt-vanilla", 80.0, 83.0),
+    ("gptinst.gpt-4-vanilla", 84.783, 88.043),
+    ("gptinst.gpt-4-cot", 81.522, 84.783),
+    ("gptinst.chatgpt-vanilla", 27.174, 26.087),
+    ("manual.gpt-4-vanilla", 76.087, 84.783),
+    ("manual.gpt-4-cot", 71.739, 76.087),
+    ("manual.chatgpt-vanilla", 39.130, 30.435),
+]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("name", "in_order", "swapped"), PUBLISHED, ids=[row[0] for row in PUBLISHED])
+def test_recorded_comparisons_of_llmbar_give_the_published_accuracies(
+    name: str, in_order: float, swapped: float
+) -> None:
+    path = LLMBAR / f"{name}.result.json.gz"
+    if not path.is_file():
+        pytest.skip("the recorded LLMBar comparisons are not beside this checkout")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows: list[dict[str, Any]] = json.load(file)
+    right = {"swap = False": 0, "swap = True": 0}
+    for row in rows:
+        for order, result in row["results"][0].items():
+            winner = {"A": 1, "B": 2}[read_verdict(result["completion"][0])]
+            winner = 3 - winner if order == "swap = True" else winner
+            assert str(winner) == result["winner"]
+            right[order] += winner == row["label"]
+    accuracies = [100 * count / len(rows) for count in right.values()]
+    assert accuracies == pytest.approx([in_order, swapped], abs=0.001)

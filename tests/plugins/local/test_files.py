@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import threading
+from pathlib import Path
+
+import pytest
+
+from context_bench_local import local
+
+ROWS = [{"q": "é"}, {"q": "日本"}]
+TEXT = {
+    "jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS),
+    "ndjson": "".join(json.dumps(row) + "\n" for row in ROWS),
+    "json": json.dumps({"data": ROWS}, ensure_ascii=False),
+    "csv": "q\né\n日本\n",
+    "tsv": "q\né\n日本\n",
+}
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("layout", TEXT)
+def test_every_layout_is_read_with_every_compression(write, layout, suffix):
+    assert list(local(path=write(f"a.{layout}{suffix}", TEXT[layout]))) == ROWS
+
+
+def test_suffixes_are_read_whatever_their_case(write):
+    Path(write("b.jsonl.gz", TEXT["jsonl"])).rename("A.JSONL.GZ")
+    assert list(local(path="A.JSONL.GZ")) == ROWS
+
+
+def test_a_compressed_file_may_have_several_parts(write):
+    parts = [gzip.compress((json.dumps(row) + "\n").encode()) for row in ROWS]
+    Path(write("a.jsonl.gz", "")).write_bytes(b"".join(parts))
+    assert list(local(path="a.jsonl.gz")) == ROWS
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "gb18030"])
+@pytest.mark.parametrize("layout", ["jsonl", "json", "csv"])
+def test_other_encodings_are_read(write, layout, encoding):
+    name = write(f"a.{layout}", TEXT[layout], encoding)
+    assert list(local(path=name, encoding=encoding)) == ROWS
+
+
+def test_a_path_may_be_a_path_object_or_begin_at_home(write, tmp_path, monkeypatch):
+    name = write("a.jsonl", TEXT["jsonl"])
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert list(local(path=tmp_path / name)) == list(local(path="~/a.jsonl")) == ROWS
+
+
+def test_a_missing_file_is_found_missing_at_the_call(write):
+    write("train.jsonl", "")
+    with pytest.raises(FileNotFoundError, match=r"^There is no file trian.jsonl. Did you mean train.jsonl\?$"):
+        local(path="trian.jsonl")
+    with pytest.raises(FileNotFoundError, match=r"There is no file zzzzzzzzz.csv. In .* there is: train.jsonl.$"):
+        local(path="zzzzzzzzz.csv")
+    with pytest.raises(FileNotFoundError, match=r"There is no folder nowhere either; the working directory is "):
+        local(path="nowhere/a.csv")
+
+
+@pytest.mark.parametrize("name", ["a\0b.jsonl", "two\nlines.jsonl", "escape\x1b[31m.jsonl"])
+def test_a_name_that_would_garble_the_message_is_escaped(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"^There is no file '[ -~]+\.jsonl'\."):
+        local(path=name)
+
+
+def test_a_folder_is_no_file_but_offers_its_files(write):
+    with pytest.raises(IsADirectoryError, match=r"^\. is a folder\. No file in .* can be read as a dataset\.$"):
+        local(path=".")
+    for name in ("b.jsonl", "c.csv.gz", "notes.txt", "d.gz"):
+        write(name, "")
+    with pytest.raises(IsADirectoryError, match=r"^\. is a folder\. In .* there is: b.jsonl, c.csv.gz\.$"):
+        local(path=Path("."))
+    for number in range(5):
+        write(f"{number}.json", "")
+    with pytest.raises(IsADirectoryError, match=r"0.json, 1.json, 2.json, 3.json, 4.json and 2 more\.$"):
+        local(path=".")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.parquet", "a.gz", "a.txt.gz", "jsonl", ".jsonl.zst"])
+def test_an_unknown_suffix_lists_the_known_ones(write, name):
+    with pytest.raises(
+        ValueError, match=r"\.jsonl, \.ndjson, \.json, \.csv, \.tsv, each also with \.gz, \.bz2, \.xz; or"
+    ):
+        local(path=write(name, "{}"))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.jsonl", "a.json", "a.gz"])
+def test_the_format_can_be_said(write, name):
+    assert list(local(path=write(name, TEXT["jsonl"]), format="jsonl")) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"format": "parquet"}, "No format is called 'parquet'. There is: csv, json, jsonl, tsv."),
+        ({"encoding": "utf-9"}, "No text encoding is called 'utf-9'"),
+        ({"encoding": "hex"}, "No text encoding is called 'hex'"),
+        ({"encoding": "a\0b"}, "No text encoding is called"),
+        ({"limit": -1}, "limit is -1; give a number of rows, 0 or more"),
+        ({"config": "small"}, "A local file has no configuration 'small'"),
+        ({"split": "test"}, "A local file has no split 'test'. Name the file that you want"),
+        ({"path": ""}, "The path of the file is empty"),
+        ({"path": "~nobody-of-that-name/a.jsonl"}, "~nobody-of-that-name/a.jsonl cannot be a path"),
+    ],
+)
+def test_wrong_options_are_found_at_the_call(write, options, message):
+    name = write("a.jsonl", "{}")
+    with pytest.raises(ValueError, match=re.escape(message)):
+        local(**{"path": name} | options)
+
+
+def test_the_path_is_needed():
+    with pytest.raises(TypeError, match="path"):
+        local()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        pytest.param(
+            "a.jsonl",
+            b'{"q": "x"}\n{"q": "caf\xe9"}\n',
+            {},
+            "a.jsonl, line 2: byte 0xe9 at offset 21 is not utf-8 text (invalid continuation byte). Pass",
+            id="latin",
+        ),
+        pytest.param("a.csv", b"q\nx\nna\xefve\n", {}, "a.csv, line 3: byte 0xef at offset 6 is", id="latin table"),
+        pytest.param(
+            "a.json", b'[{"q":\n"\xff"}]', {}, "a.json, line 2: byte 0xff at offset 8 is", id="latin document"
+        ),
+        pytest.param(
+            "a.jsonl.gz",
+            b'{"q": "\xff"}\n',
+            {},
+            "a.jsonl.gz, line 1: uncompressed byte 0xff at offset 7",
+            id="compressed",
+        ),
+        pytest.param(
+            "a.jsonl", b"{}\n" * 100_000 + b"\xff", {}, "line 100001: byte 0xff at offset 300000 is", id="far inside"
+        ),
+        pytest.param(
+            "a.jsonl", b"x" * 65_535 + b"\xc3\x28", {}, "line 1: byte 0xc3 at offset 65535 is", id="between two blocks"
+        ),
+        pytest.param(
+            "a.jsonl", '{"q": "é'.encode()[:-1], {}, "line 1, byte offset 8: the file ends within", id="cut off"
+        ),
+        pytest.param(
+            "a.jsonl", '{"q": 1}'.encode("utf-16"), {}, "begins like UTF-16: pass `encoding=utf-16`", id="utf-16"
+        ),
+        pytest.param("a.jsonl", gzip.compress(b"{}"), {}, "Is the file compressed?", id="compressed but not called so"),
+        pytest.param(
+            "a.jsonl", b'{"q": "\x81"}', {"encoding": "cp1252"}, "byte 0x81 at offset 7 is not cp1252", id="cp1252"
+        ),
+        pytest.param("a.jsonl", b'{"q": 1}', {"encoding": "utf-16"}, "is not utf-16 text", id="no mark"),
+    ],
+)
+def test_bytes_that_are_no_text_are_named_with_their_offset(write, name, content, options, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as raised:
+        list(local(path=write(name, content), **options))
+    assert type(raised.value) is ValueError
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("layout", ["jsonl", "json", "csv"])
+def test_a_truncated_download_is_an_error(write, layout, suffix):
+    name = write(f"a.{layout}{suffix}", TEXT[layout] * 50)
+    whole = Path(name).read_bytes()
+    for length in (len(whole) - 1, len(whole) // 2, 5, 0):
+        Path(name).write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=rf"data of a\.{layout}\{suffix} is (cut off|damaged) after line \d+"):
+            list(local(path=name))
+
+
+def test_rows_before_the_cut_are_counted(write):
+    name = write("a.jsonl.gz", "".join(f'{{"q": "{number * 7919 % 10007}"}}\n' for number in range(20_000)))
+    Path(name).write_bytes(Path(name).read_bytes()[:-1000])
+    read: list[object] = []
+    with pytest.raises(ValueError, match=r"is cut off after line \d+. Copy or download") as raised:
+        read.extend(local(path=name))
+    assert len(read) > 10_000
+    assert f"line {len(read)}." in str(raised.value)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_a_suffix_that_lies_is_an_error(write, suffix):
+    name = f"a.jsonl{suffix}"
+    Path(write("b.jsonl", TEXT["jsonl"])).rename(name)
+    with pytest.raises(ValueError, match=r"is damaged after line 0, or is no such data: .* Check the suffix"):
+        list(local(path=name))
+
+
+def test_a_file_that_cannot_be_opened_stays_an_os_error(write, monkeypatch):
+    name = write("a.jsonl", "{}")
+    rows = local(path=name)
+    os.unlink(name)
+    with pytest.raises(FileNotFoundError):
+        next(rows)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_read_as_it_fills(write):
+    write("unused.jsonl", "")
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=Path("pipe").write_bytes, args=(b'{"q": 1}\n{"q": "\xff"}\n',))
+    rows = local(path="pipe", format="jsonl")
+    writer.start()
+    with pytest.raises(ValueError, match=r"^pipe is not utf-8 text: "):
+        list(rows)
+    writer.join()
+
+
+def test_nothing_stays_open(write, recwarn):
+    name = write("a.jsonl", TEXT["jsonl"] * 10_000)
+    local(path=name)
+    assert len(list(local(3, path=name))) == 3
+    rows = local(path=name)
+    next(rows)
+    rows.close()
+    del rows
+    assert not recwarn.list

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import context_bench_local
+from context_bench_local import local
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    tomllib = pytest.importorskip("tomli", reason="reads TOML on Python 3.10")
+
+
+@pytest.fixture
+def component():
+    manifest = tomllib.loads(files("context_bench_local").joinpath("context_bench_plugin.toml").read_text("utf-8"))
+    assert (manifest["schema"], manifest["api"]) == (1, "1.0")
+    return manifest["datasets"]["local"]
+
+
+def test_the_class_is_exported(component):
+    assert getattr(context_bench_local, component["class"]) is local
+    assert "local" in context_bench_local.__all__
+
+
+def test_the_options_are_those_of_the_loader(component):
+    parameters = inspect.signature(local).parameters
+    assert ["limit", "config", "split", *component["options"]] == list(parameters)
+    for name, option in component["options"].items():
+        declared = option.get("default", inspect.Parameter.empty if name == "path" else None)
+        assert parameters[name].default == declared, name
+        assert option.get("required", False) is (declared is inspect.Parameter.empty)
+        assert option["help"].endswith(".")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.json", "a.csv", "a.tsv"])
+@pytest.mark.parametrize("compression", ["", ".gz", ".bz2", ".xz"])
+def test_every_suffix_that_is_claimed_can_be_read(component, write, name, compression):
+    suffix = name.removeprefix("a") + compression
+    assert suffix in component["files"]
+    assert len(component["files"]) == 20
+    text = {"a.json": "[{}]", "a.csv": "q\n1\n", "a.tsv": "q\n1\n"}.get(name, "{}\n")
+    assert len(list(local(path=write(name + compression, text)))) == 1
+
+
+def test_the_examples_in_the_docstrings_are_true():
+    names = [f"context_bench_local.{module.name}" for module in pkgutil.iter_modules(context_bench_local.__path__)]
+    results = [doctest.testmod(importlib.import_module(name)) for name in ["context_bench_local", *names]]
+    assert sum(result.failed for result in results) == 0
+    assert sum(result.attempted for result in results) >= 7
+
+
+def test_the_examples_in_the_readme_are_true():
+    readme = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-local" / "README.md"
+    results = doctest.testfile(str(readme), module_relative=False, encoding="utf-8")
+    assert results.failed == 0
+    assert results.attempted >= 6

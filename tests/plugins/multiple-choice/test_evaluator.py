@@ -1,0 +1,137 @@
+"""The evaluator as a plugin: its name, options, details and manifest."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+import context_bench_multiple_choice
+from context_bench_multiple_choice import MultipleChoiceAccuracy, mmlu_pro_letter
+
+ROW = {"choices": ["Lyon", "Berlin", "Paris", "Madrid"], "correct_letter": "C", "answer": "Paris"}
+
+
+def test_a_wrong_letter_and_no_letter_are_both_zero_but_told_apart():
+    wrong = MultipleChoiceAccuracy().score(ROW, {"response": "The answer is B."})
+    none = MultipleChoiceAccuracy().score(ROW, {"response": "I cannot say."})
+    assert wrong == none == {"mc_accuracy": 0.0}
+    assert wrong.details == {"letter": "B", "gold": "C", "how": "answer", "quote": "The answer is B."}
+    assert none.details == {"letter": None, "gold": "C", "reason": "no letter and no option's text found"}
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        ("", "the response is empty"),
+        (" \n ", "the response is empty"),
+        ("<think>The answer is C.", "the response is all reasoning and no answer"),
+        ("The answer is F.", "letter F is beyond the options"),
+        ("The answer is A or C.", "several letters: A, C"),
+        ("It is A, or C.", "several letters: A, C"),
+        ("A and C", "several options, no conclusion: A, C"),
+        ("None of these. The answer is none of the above.", "none of the options"),
+    ],
+)
+def test_the_reason_says_why_no_letter_was_found(response, reason):
+    scores = MultipleChoiceAccuracy().score(ROW, {"response": response})
+    assert scores == {"mc_accuracy": 0.0}
+    assert scores.details["reason"] == reason
+
+
+@pytest.mark.parametrize("response", [None, 3, b"C", ["C"], {"answer": "C"}, True])
+def test_an_output_without_a_text_is_unscored(response):
+    scores = MultipleChoiceAccuracy().score(ROW, {"response": response})
+    assert scores == {}
+    assert scores.details["reason"] == "the output has no text under 'response'"
+
+
+def test_nothing_is_mutated():
+    row, output = dict(ROW, choices=list(ROW["choices"])), {"response": "C"}
+    MultipleChoiceAccuracy().score(row, output)
+    assert row == ROW
+    assert output == {"response": "C"}
+
+
+def test_a_huge_response_is_read_at_both_ends():
+    evaluator = MultipleChoiceAccuracy()
+    filler = "Lorem ipsum dolor sit amet. " * 400_000
+    assert evaluator.score(ROW, {"response": filler + "The answer is C."}) == {"mc_accuracy": 1.0}
+    assert evaluator.score(ROW, {"response": "The answer is C.\n" + filler}) == {"mc_accuracy": 1.0}
+    assert evaluator.score(ROW, {"response": f"<think>{filler} The answer is B.</think>C"}) == {"mc_accuracy": 1.0}
+
+
+def test_parity_takes_the_first_statement_as_the_leaderboard_does():
+    response = "It is (B): the answer is (B). It is in France. The answer is (C)."
+    assert MultipleChoiceAccuracy().score(ROW, {"response": response}) == {"mc_accuracy": 1.0}
+    assert MultipleChoiceAccuracy(parity="mmlu-pro").score(ROW, {"response": response}) == {"mc_accuracy": 0.0}
+
+
+def test_the_first_of_several_bare_answers_counts_and_the_details_name_the_others():
+    response = "The answer is (B).\n\nThe answer is (D).\n\nThe answer is (C).\n\nThe answer is (D)."
+    scores = MultipleChoiceAccuracy().score(ROW, {"response": response})
+    assert scores == {"mc_accuracy": 0.0}
+    assert scores.details == {
+        "letter": "B",
+        "gold": "C",
+        "how": "first of several bare answers",
+        "quote": "The answer is (B). The answer is (D",
+        "others": ["D", "C"],
+    }
+
+
+def test_the_last_of_several_bare_answers_counts_on_demand():
+    response = "The answer is (B).\n\nThe answer is (D).\n\nThe answer is (C)."
+    scores = MultipleChoiceAccuracy(several="last").score(ROW, {"response": response})
+    assert scores == {"mc_accuracy": 1.0}
+    assert "others" not in scores.details
+
+
+@pytest.mark.parametrize(
+    ("response", "letter"),
+    [
+        ("The answer is (C). The answer is (D).", "C"),
+        ("Answer: A\nAnswer: B", "B"),
+        ("20 A", "A"),
+        ("nothing", None),
+    ],
+)
+def test_the_steps_of_the_leaderboard(response, letter):
+    assert mmlu_pro_letter(response) == letter
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"parity": "mmlu"}, "parity is 'mmlu', but has to be 'mmlu-pro'"),
+        ({"index_base": 2}, "index_base is 2, but has to be 0, 1"),
+        ({"several": "all"}, "several is 'all', but has to be 'first' or 'last'"),
+        ({"index_base": True}, "index_base is True, but has to be 0, 1"),
+    ],
+)
+def test_a_wrong_option_says_what_it_has_to_be(options, message):
+    with pytest.raises(ValueError, match=message):
+        MultipleChoiceAccuracy(**options)
+
+
+def test_the_fingerprint_holds_every_option():
+    assert MultipleChoiceAccuracy().fingerprint() == {"parity": None, "index_base": None, "several": "first"}
+    assert MultipleChoiceAccuracy("mmlu-pro", 1, "last").fingerprint() == {
+        "parity": "mmlu-pro",
+        "index_base": 1,
+        "several": "last",
+    }
+
+
+def test_the_manifest_describes_the_evaluator():
+    tomllib = pytest.importorskip("tomllib", reason="the standard library reads TOML from Python 3.11 on")
+    text = (resources.files(context_bench_multiple_choice) / "context_bench_plugin.toml").read_text("utf-8")
+    manifest = tomllib.loads(text)["evaluators"]["multiple-choice"]
+    assert manifest["class"] == MultipleChoiceAccuracy.__name__
+    assert manifest["primary"] == "mc_accuracy"
+    assert set(manifest["scores"]) == set(MultipleChoiceAccuracy().score(ROW, {"response": "C"}))
+    assert set(manifest["options"]) == set(MultipleChoiceAccuracy().fingerprint())
+    assert manifest["wire"] == [
+        {"datasets": ["mmlu", "mmlu-pro", "arc-challenge", "gpqa", "hellaswag", "winogrande"]},
+        {"tags": ["multiple-choice"]},
+    ]

@@ -1,0 +1,117 @@
+"""Real outputs of models, against the published accuracies."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from context_bench_multiple_choice import MultipleChoiceAccuracy
+
+pytestmark = pytest.mark.shared
+
+STATEMENT = re.compile(r"answer is \(?([A-J])\)?")
+
+
+@pytest.fixture(scope="module")
+def mmlu_pro(shared_json):
+    return shared_json("outputs/mmlu-pro.gemini-1.5-pro-002.jsonl.gz")
+
+
+def accuracy(records, evaluator):
+    scores = [
+        evaluator.score(
+            {"choices": record["options"], "correct_letter": record["answer"]},
+            {"response": record["model_outputs"] or ""},
+        )
+        for record in records
+    ]
+    return scores, sum(score["mc_accuracy"] for score in scores) / len(scores)
+
+
+def test_parity_reproduces_the_published_mmlu_pro_accuracy_record_by_record(mmlu_pro):
+    scores, mean = accuracy(mmlu_pro, MultipleChoiceAccuracy(parity="mmlu-pro"))
+    assert [score.details["letter"] for score in scores] == [record["pred"] for record in mmlu_pro]
+    published = sum(record["pred"] == record["answer"] for record in mmlu_pro) / len(mmlu_pro)
+    assert mean == published == pytest.approx(0.7025, abs=5e-5)
+
+
+def test_where_a_response_states_one_letter_the_published_one_is_found(mmlu_pro):
+    clear = [record for record in mmlu_pro if len(set(STATEMENT.findall(record["model_outputs"] or ""))) == 1]
+    scores, mean = accuracy(clear, MultipleChoiceAccuracy())
+    agreeing = sum(score.details["letter"] == record["pred"] for score, record in zip(scores, clear))
+    published = sum(record["pred"] == record["answer"] for record in clear) / len(clear)
+    assert len(clear) == 10_286
+    assert agreeing / len(clear) > 0.998
+    assert mean == pytest.approx(published, abs=0.001)
+
+
+def test_the_default_reproduces_the_published_mmlu_pro_accuracy(mmlu_pro):
+    scores, mean = accuracy(mmlu_pro, MultipleChoiceAccuracy())
+    published = sum(record["pred"] == record["answer"] for record in mmlu_pro) / len(mmlu_pro)
+    assert mean == pytest.approx(published, abs=0.001)
+    assert sum(score.details["letter"] == record["pred"] for score, record in zip(scores, mmlu_pro)) >= 11_980
+    assert sum(score.details["letter"] is None for score in scores) < 50
+
+
+def test_of_several_answers_the_last_is_right_more_often_than_the_first_that_is_published(mmlu_pro):
+    """Some 1,700 responses are answer sentences for as many questions as the prompt holds, each in a line."""
+    scores, mean = accuracy(mmlu_pro, MultipleChoiceAccuracy(several="last"))
+    assert mean == pytest.approx(0.7207, abs=0.001)
+    right = Counter()
+    for record, score in zip(mmlu_pro, scores):
+        stated = STATEMENT.findall(record["model_outputs"] or "")
+        if stated and stated[0] != stated[-1]:
+            right.update(
+                rows=1,
+                first=stated[0] == record["answer"],
+                last=stated[-1] == record["answer"],
+                found=score["mc_accuracy"],
+            )
+    assert right["rows"] > 500
+    assert right["first"] < 0.12 * right["rows"]
+    assert right["last"] > 0.45 * right["rows"]
+    assert right["found"] >= right["last"]
+
+
+# Accuracy in per cent by exact match after "the answer is", of all 250 (146) responses of code-davinci-002 to each task.
+BIG_BENCH_HARD = {
+    "date_understanding": (87.2, 63.6),
+    "disambiguation_qa": (76.0, 67.2),
+    "geometric_shapes": (54.4, 32.0),
+    "logical_deduction_five_objects": (54.8, 32.4),
+    "logical_deduction_seven_objects": (38.8, 26.0),
+    "movie_recommendation": (90.4, 84.8),
+    "penguins_in_a_table": (79.5, 66.4),
+    "ruin_names": (68.4, 75.2),
+    "salient_translation_error_detection": (60.8, 62.0),
+    "temporal_sequences": (96.8, 77.6),
+    "tracking_shuffled_objects_seven_objects": (85.6, 14.4),
+    "tracking_shuffled_objects_three_objects": (78.4, 37.6),
+}
+
+
+@pytest.mark.parametrize("task", BIG_BENCH_HARD)
+def test_big_bench_hard_with_and_without_reasoning(shared_json, task):
+    for kind, published in zip(("cot", "direct"), BIG_BENCH_HARD[task]):
+        outputs = shared_json(f"outputs/bbh-codex-{kind}/{task}.json.gz")["outputs"]
+        right = 0
+        for output in outputs:
+            choices = re.findall(r"^\([A-Z]\) ?(.*)$", output["input"].rpartition("Options:")[2], re.MULTILINE)
+            row = {"choices": choices, "correct_letter": output["target"]}
+            scores = MultipleChoiceAccuracy().score(row, {"response": output["prediction"].partition("\n\nQ:")[0]})
+            right += scores.get("mc_accuracy", 0.0)
+        assert round(100 * right / len(outputs), 1) == published
+
+
+def test_infinitebench_multiple_choice(shared_json):
+    records = shared_json("outputs/infinitebench-gpt4/longbook_choice_eng.jsonl.gz")
+    evaluator = MultipleChoiceAccuracy()
+    right = sum(
+        evaluator.score({"correct_letter": record["ground_truth"][1]}, {"response": record["prediction"]})[
+            "mc_accuracy"
+        ]
+        for record in records
+    )
+    assert round(100 * right / len(records), 2) == 67.25

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_bench_needle
+from context_bench_needle import RULER_NAMES, TASKS, NeedleOracle, NeedleRecall, needle
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PACKAGE = Path(context_bench_needle.__file__).parent
+MANIFEST: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))
+README = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-needle" / "README.md"
+PYPROJECT = README.with_name("pyproject.toml")
+
+
+@pytest.mark.parametrize(
+    ("component", "kind"),
+    [(needle, "datasets"), (NeedleRecall, "evaluators"), (NeedleOracle, "systems")],
+    ids=["needle", "needle-recall", "needle-oracle"],
+)
+def test_the_manifest_declares_the_options_that_the_code_takes(component: Any, kind: str) -> None:
+    ((_, facts),) = MANIFEST[kind].items()
+    parameters = inspect.signature(component).parameters
+    taken = {name: each.default for name, each in parameters.items() if name not in ("limit", "config", "split")}
+    declared = facts.get("options", {})
+    assert list(declared) == list(taken)
+    for name, option in declared.items():
+        default = {"length": None, "depth": None}.get(name, option.get("default"))
+        assert default == taken[name]
+    assert getattr(context_bench_needle, facts["class"]) is component
+
+
+def test_the_manifest_names_the_configurations_and_fields_of_the_rows() -> None:
+    facts = MANIFEST["datasets"]["needle"]
+    assert facts["configs"] == [*TASKS, "all", *RULER_NAMES]
+    for config in facts["configs"]:
+        for split in [None, *facts["splits"]]:
+            (row,) = needle(1, config, split)
+            assert list(row) == facts["fields"]
+    assert next(iter(needle(1)))["task"] == facts["default_config"]
+
+
+def test_defaults_that_the_manifest_states_are_those_of_the_code() -> None:
+    options = MANIFEST["datasets"]["needle"]["options"]
+    stated = {name: option["default"] for name, option in options.items() if "default" in option}
+    assert list(needle(3, **stated)) == list(needle(3))
+
+
+def test_names_agree_with_the_entry_points() -> None:
+    points = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["entry-points"]
+    assert points == {
+        f"context_bench.{kind}": {
+            name: f"context_bench_needle:{facts['class']}" for name, facts in MANIFEST[kind].items()
+        }
+        for kind in ("datasets", "evaluators", "systems")
+    }
+    assert NeedleRecall().name in MANIFEST["evaluators"]
+    assert NeedleOracle().name in MANIFEST["systems"]
+    assert list(NeedleOracle.reads) == MANIFEST["systems"]["needle-oracle"]["reads"]
+
+
+@pytest.mark.parametrize("module", [each.name for each in pkgutil.iter_modules([str(PACKAGE)])])
+def test_examples_in_docstrings_are_true(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"context_bench_needle.{module}")).failed == 0
+
+
+def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    for block in README.read_text("utf-8").split("```python\n")[1:]:
+        exec(block.split("```")[0], {})
+    assert "needle_recall" in capsys.readouterr().out
+
+
+def test_the_readme_names_every_configuration_and_option() -> None:
+    text = README.read_text("utf-8")
+    for word in [*TASKS, *RULER_NAMES, *inspect.signature(needle).parameters, "needle_recall", "word_boundary"]:
+        assert f"`{word}`" in text or f"`{word}=" in text or word in ("limit", "config", "split")

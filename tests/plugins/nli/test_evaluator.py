@@ -1,0 +1,68 @@
+"""The evaluator as a plugin: its details and manifest."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+import context_bench_nli
+from context_bench_nli import NLILabelMatch
+
+
+def test_a_wrong_label_and_no_label_are_both_zero_but_told_apart():
+    wrong = NLILabelMatch().score({"answer": "REFUTES"}, {"response": "Answer: supported"})
+    none = NLILabelMatch().score({"answer": "REFUTES"}, {"response": "I cannot help."})
+    assert wrong == none == {"nli_accuracy": 0.0}
+    assert wrong.details == {"label": "SUPPORTS", "gold": "REFUTES", "how": "announced", "quote": "Answer: supported"}
+    assert none.details == {"label": None, "gold": "REFUTES", "reason": "no label found"}
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        ("", "the response is empty"),
+        (" \n", "the response is empty"),
+        ("<think>SUPPORTS", "the response is all reasoning and no answer"),
+        ("Hello!", "no label found"),
+        ("SUPPORTS or REFUTES", "no label found"),
+        ("One study supports the claim. Another refutes the claim.", "several labels, no conclusion"),
+        ("It is not supported.", "ruled out others, but left REFUTES, NOT ENOUGH INFO"),
+    ],
+)
+def test_the_reason_says_why_no_label_was_found(response, reason):
+    scores = NLILabelMatch().score({"answer": "SUPPORTS"}, {"response": response})
+    assert scores == {"nli_accuracy": 0.0}
+    assert scores.details["reason"] == reason
+
+
+@pytest.mark.parametrize("response", [None, 3, b"SUPPORTS", ["SUPPORTS"], {"label": "SUPPORTS"}, True])
+def test_an_output_without_a_text_is_unscored(response):
+    scores = NLILabelMatch().score({"answer": "SUPPORTS"}, {"response": response})
+    assert scores == {}
+    assert scores.details["reason"] == "the output has no text under 'response'"
+
+
+def test_a_huge_response_is_read_at_both_ends():
+    filler = "The contract has many pages. " * 400_000
+    row = {"answer": "Contradiction"}
+    for response in (
+        f"{filler}Answer: Contradiction",
+        f"Contradiction.\n{filler}",
+        f"<think>{filler}</think>Contradiction",
+    ):
+        assert NLILabelMatch().score(row, {"response": response}) == {"nli_accuracy": 1.0}
+
+
+def test_there_is_no_parameter_that_changes_a_score():
+    assert NLILabelMatch().fingerprint() == {}
+
+
+def test_the_manifest_describes_the_evaluator():
+    tomllib = pytest.importorskip("tomllib", reason="the standard library reads TOML from Python 3.11 on")
+    text = (resources.files(context_bench_nli) / "context_bench_plugin.toml").read_text("utf-8")
+    manifest = tomllib.loads(text)["evaluators"]["nli"]
+    assert manifest["class"] == NLILabelMatch.__name__
+    assert manifest["primary"] == "nli_accuracy"
+    assert set(manifest["scores"]) == set(NLILabelMatch().score({"answer": "Yes"}, {"response": "Yes"}))
+    assert manifest["wire"] == [{"datasets": ["contract-nli", "scifact"]}, {"tags": ["nli"]}]
