@@ -71,22 +71,21 @@ def test_the_process_ends_within_two_seconds_of_the_last_row_though_a_call_hangs
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
-@pytest.mark.parametrize(("signals", "kept"), [(1, 4), (2, 0)], ids=["once drains", "twice stops"])
-def test_ctrl_c(signals: int, kept: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("signals", "seconds", "kept"), [(1, 2, 4), (2, 600, 0)], ids=["once drains", "twice stops"]
+)
+def test_ctrl_c(signals: int, seconds: int, kept: int, tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
-    process = start(path, "2", "None", "100")
+    process = start(path, str(seconds), "None", "100")
     assert process.stdout is not None
     for _ in range(4):
         assert process.stdout.readline() == "asked\n"
-    began = time.monotonic()
     for _ in range(signals):
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode != 0
     assert len(list(RunFile.open(path).row_ids())) == kept
-    if signals == 2:
-        assert time.monotonic() - began < 2
 
 
 def test_responses_that_were_committed_and_not_scored_are_scored_on_resume(

@@ -33,6 +33,7 @@ from context_bench.store.entries import StoredRow
 from context_bench.store.runfile import RunFile
 
 _TICK = 0.02
+_TICK_OF_MAIN = 0.25
 _SCORING_THREADS = 2
 
 
@@ -110,9 +111,9 @@ class Lanes:
         for job in jobs:
             if job.stored is not None:
                 self._writer.put(job.stored)
-            self._places.acquire()
+            _take(self._places)
             if self._parted(job)[1]:
-                self._later_places.acquire()
+                _take(self._later_places)
             if self._error is not None:
                 self._let_go(job)
                 return
@@ -127,9 +128,9 @@ class Lanes:
 
     def _drain(self) -> None:
         for _ in range(self._workers):
-            self._places.acquire()
+            _take(self._places)
         for _ in range(self._later_window):
-            self._later_places.acquire()
+            _take(self._later_places)
 
     def _parted(self, job: Job) -> tuple[list[Scorer], list[Scorer]]:
         """Return the scorers that score before the commit, and those that score after it."""
@@ -387,6 +388,12 @@ class Lanes:
             (number, evolve(failure, traceback=f"{failure.traceback}{late}\n")) for number, failure in row.failures
         ]
         self._writer.put((None, evolve(row, failures=failures)))
+
+
+def _take(places: Semaphore) -> None:
+    """Take a place, waking up now and then: a Ctrl-C may reach another thread, and on Windows no lock ends for it."""
+    while not places.acquire(timeout=_TICK_OF_MAIN):
+        pass
 
 
 def cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> None:
