@@ -71,9 +71,7 @@ def test_the_process_ends_within_two_seconds_of_the_last_row_though_a_call_hangs
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
-@pytest.mark.parametrize(
-    ("signals", "seconds", "kept"), [(1, 2, 4), (2, 600, 0)], ids=["once drains", "twice stops"]
-)
+@pytest.mark.parametrize(("signals", "seconds", "kept"), [(1, 2, 4), (2, 600, 0)], ids=["once drains", "twice stops"])
 def test_ctrl_c(signals: int, seconds: int, kept: int, tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     process = start(path, str(seconds), "None", "100")
