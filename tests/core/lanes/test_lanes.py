@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -199,3 +200,20 @@ def test_a_hung_evaluator_costs_its_score_and_not_the_response(
     assert row.response == "2"
     assert [(error.stage, error.kind) for error in row.errors] == [("evaluator", "TimeoutError")]
     assert [row.scores for row in result.rows if row.example_id != "e2"] == [{"good": 1.0}] * 9
+
+
+def test_an_async_function_is_a_system_and_is_awaited(same: Any, make_examples: Callable[[int], Any]) -> None:
+    running = most = 0
+
+    async def answer(example: dict[str, Any]) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.05)
+        running -= 1
+        return "1"
+
+    result = evaluate(answer, make_examples(20), [same], progress=False)
+    assert [row.response for row in result.rows] == ["1"] * 20
+    assert most > 1
+    assert evaluate(partial(answer), make_examples(2), [same], progress=False).rows[0].response == "1"

@@ -7,6 +7,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timezone
+from heapq import heappop, heappush
+from statistics import median
 from typing import Any
 
 import pytest
@@ -74,6 +76,48 @@ def test_tokens_are_counted_against_their_limit() -> None:
     assert 14 <= sent <= 17  # 3,000 tokens in 30 s
 
 
+def depths(seconds: float, parallel: int, answers: int) -> list[int]:
+    """Return the requests in flight whenever another was asked of an endpoint, in simulated time.
+
+    Args:
+        seconds: How long each answer takes.
+        parallel: How many are worked on at once; others wait.
+        answers: Answers to wait for.
+    """
+    now = [100.0]
+    limiter = Limiter(64, gentle=True, clock=lambda: now[0])
+    free_at = [0.0] * parallel
+    asked: list[tuple[float, float]] = []  # when it is answered, when it was asked
+    found: list[int] = []
+    answered = 0
+    while answered < answers:
+        while (wait := limiter.enter()) == 0:
+            worker = free_at.index(min(free_at))
+            free_at[worker] = max(free_at[worker], now[0]) + seconds
+            heappush(asked, (free_at[worker], now[0]))
+        found.append(limiter.in_flight)
+        now[0] = min(now[0] + wait, asked[0][0]) if asked else now[0] + wait
+        while asked and asked[0][0] <= now[0]:
+            _, began = heappop(asked)
+            answered += 1
+            limiter.leave()
+            limiter.answered(now[0] - began)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("seconds", "parallel", "usual", "most"),
+    [(0.05, 64, (60, 64), 64), (2.0, 64, (60, 64), 64), (1.0, 1, (6, 12), 40), (0.5, 16, (14, 40), 64)],
+    ids=["fast and wide", "slow and wide", "one at a time", "sixteen at a time"],
+)
+def test_more_is_asked_at_once_only_while_more_is_answered(
+    seconds: float, parallel: int, usual: tuple[int, int], most: int
+) -> None:
+    found = depths(seconds, parallel, 800)
+    assert usual[0] <= median(found[len(found) // 4 :]) <= usual[1]
+    assert max(found) <= most
+
+
 class Limited:
     """A system that refuses more than so many calls in any second."""
 
@@ -108,6 +152,23 @@ def test_a_hidden_limit_is_found_without_losing_a_row(same: Any, make_examples: 
     assert len(result.rows) == 250
     assert system.refused < 25
     assert result.timing["seconds"] < 8.5
+
+
+@pytest.mark.parametrize("workers", [1, None])
+def test_a_refusal_is_asked_again_though_nothing_was_known_of_an_endpoint(
+    workers: int | None, same: Any, make_examples: Callable[[int], Any]
+) -> None:
+    asked: list[str] = []
+
+    def answer(example: dict[str, Any]) -> str:
+        asked.append(example["id"])
+        if len(asked) in (3, 4):
+            raise RefusedError(status_code=429, retry_after=0.01)
+        return "1"
+
+    result = evaluate(answer, make_examples(6), [same], progress=False, max_workers=workers)
+    assert [row.response for row in result.rows] == ["1"] * 6
+    assert len(asked) == 8
 
 
 class Priced:

@@ -74,7 +74,8 @@ def evaluate(
         max_examples: At most so many examples of each dataset.
         progress: Whether to show progress on standard error.
         text_fields: Fields whose tokens count as the prompt; None takes context, question and their like.
-        max_workers: Calls in flight. None takes 8 when a system waits for a network or a process, else 1.
+        max_workers: Calls in flight. None takes up to 64 where a system names an endpoint, 8
+            when one waits for a network or a process, else 1.
         cache_dir: Folder of run files: responses whose key matches are taken from there, and this run is added.
         datasets: Several datasets: specs, or iterables by label.
         reader: A system that follows each context transformer.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import iscoroutinefunction
 from itertools import islice
 from typing import Any
 
@@ -32,8 +33,19 @@ class FunctionSystem:
 
     def process(self, example: dict[str, Any]) -> Mapping[str, Any]:
         """Return what the function returned; a text is a response."""
-        found = self._function(example)
-        return {"response": found} if isinstance(found, str) else found
+        return _output(self._function(example))
+
+
+class AsyncFunctionSystem(FunctionSystem):
+    """An ``async def`` function as a system: it is awaited on the event loop."""
+
+    async def aprocess(self, example: dict[str, Any]) -> Mapping[str, Any]:
+        """Return what the function returned; a text is a response."""
+        return _output(await self._function(example))
+
+
+def _output(found: Any) -> Mapping[str, Any]:
+    return {"response": found} if isinstance(found, str) else found
 
 
 def build_system(catalog: Catalog, spec: SystemSpec, environ: Mapping[str, str] | None = None) -> System:
@@ -111,6 +123,8 @@ def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool
             for step in (spec, *spec.steps):
                 if {"network", "subprocess"} & set(catalog.find("systems", step.name).capabilities):
                     return True
+        elif callable(getattr(spec, "aprocess", None)) or iscoroutinefunction(getattr(spec, "process", spec)):
+            return True
     return False
 
 
@@ -214,7 +228,8 @@ def _as_system(asked: Any) -> System:
     if isinstance(asked, System):
         return asked
     if callable(asked) and not isinstance(asked, type):
-        return FunctionSystem(asked)
+        is_async = iscoroutinefunction(asked) or iscoroutinefunction(type(asked).__call__)
+        return (AsyncFunctionSystem if is_async else FunctionSystem)(asked)
     raise ConfigurationError(
         f"{asked!r} is no system: it has no name and process(), and is no function. A class must be called first."
     )

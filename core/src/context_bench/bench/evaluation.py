@@ -25,6 +25,7 @@ from context_bench.protocols import Evaluator, Metric
 from context_bench.results import EvalResult
 from context_bench.runner.parts import Stream
 from context_bench.runner.progress import Progress
+from context_bench.runner.traffic import usual_workers
 from context_bench.store.reuse import EarlierResponses
 from context_bench.store.runfile import RunFile
 
@@ -130,7 +131,7 @@ def run_evaluation(
         planner=planner,
         hooks=hooks,
         metrics=metrics,
-        max_workers=max_workers or (8 if threads else 1),
+        max_workers=max_workers or usual_workers(slots, threads),
         samples=samples,
         text_fields=text_fields,
         score_field=score_field,

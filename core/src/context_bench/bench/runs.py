@@ -33,6 +33,7 @@ from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.results import EvalResult
 from context_bench.runner.parts import Stream
 from context_bench.runner.progress import Progress
+from context_bench.runner.traffic import usual_workers
 from context_bench.store.reuse import EarlierResponses, run_files
 from context_bench.store.runfile import RunFile
 
@@ -228,7 +229,7 @@ def _prepare(
         if stream.label is not None:
             planner.wire(stream.label)
         streams.append(stream)
-    workers = request.max_workers or (8 if needs_threads(catalog, systems) else 1)
+    workers = request.max_workers or usual_workers(slots, needs_threads(catalog, systems))
     total = request.rows_at_most(1)
     shown = Progress(slots, total, log_format=log_format) if progress else None
     return _Prepared(run_id, request, slots, streams, planner, hooks, shown, workers)

@@ -166,7 +166,7 @@ def _request_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--max-workers",
             type=click.IntRange(1),
             metavar="N",
-            help="Calls in flight.  [default: 8 for endpoints and programs, else 1]",
+            help="Calls in flight.  [default: up to 64 for an endpoint, 8 for programs, else 1]",
         ),
         plugin_option,
         project_option,

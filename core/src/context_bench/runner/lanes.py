@@ -26,6 +26,7 @@ from context_bench.runner.routes import is_async, scorers_of, slow_scorers
 from context_bench.runner.threads import Threads
 from context_bench.runner.ticket import Ticket
 from context_bench.runner.traffic import Traffic
+from context_bench.runner.window import Window
 from context_bench.runner.work import Answer, Job, Workbench, claim, scores_only
 from context_bench.runner.writer import Writer
 from context_bench.store.encoding import isolate
@@ -35,6 +36,7 @@ from context_bench.store.runfile import RunFile
 _TICK = 0.02
 _TICK_OF_MAIN = 0.25
 _SCORING_THREADS = 2
+_QUICK = 0.0003
 
 
 class Lanes:
@@ -67,7 +69,10 @@ class Lanes:
         self._open: dict[int, Ticket] = {}
         self._scorers: dict[LabelWiring, tuple[list[Scorer], list[Scorer]]] = {}
         self._async: dict[Slot, bool] = {}
-        self._places = Semaphore(workers)
+        self._window = Window(workers, self._start)
+        self._pace: dict[LabelWiring, float] = {}
+        self._is_draining = False
+        self._group = max(1, workers // 64)
         self._later_window = max(256, 2 * workers)
         self._later_places = Semaphore(self._later_window)
         self._turnstiles: dict[object, asyncio.Lock] = {}
@@ -110,25 +115,28 @@ class Lanes:
     def _feed(self, jobs: Iterable[Job]) -> None:
         for job in jobs:
             if job.stored is not None:
-                self._writer.put(job.stored)
-            _take(self._places)
-            if self._parted(job)[1]:
+                self._writer.hold(job.stored)
+            is_slow = bool(self._parted(job)[1])
+            if is_slow:
                 _take(self._later_places)
+            self._window.wait()
             if self._error is not None:
-                self._let_go(job)
+                if is_slow:
+                    self._later_places.release()
                 return
-            ticket = Ticket(job)
-            self._open[id(ticket)] = ticket
-            if job.output is not None:
-                self._scoring.put(ticket)
-            elif self._is_async(job.slot):
-                self._event_loop().put(partial(self._ask, ticket, ticket.turn))
-            else:
-                self._threads.put(ticket)
+            self._window.add(Ticket(job))
+
+    def _start(self, ticket: Ticket) -> None:
+        self._open[id(ticket)] = ticket
+        if ticket.job.output is not None:
+            self._scoring.put(ticket)
+        elif self._is_async(ticket.job.slot):
+            self._event_loop().put(partial(self._ask, ticket, ticket.turn))
+        else:
+            self._threads.put(ticket)
 
     def _drain(self) -> None:
-        for _ in range(self._workers):
-            _take(self._places)
+        self._window.drain()
         for _ in range(self._later_window):
             _take(self._later_places)
 
@@ -146,11 +154,6 @@ class Lanes:
         if slot not in self._async:
             self._async[slot] = is_async(slot)
         return self._async[slot]
-
-    def _let_go(self, job: Job) -> None:
-        self._places.release()
-        if self._parted(job)[1]:
-            self._later_places.release()
 
     def _event_loop(self) -> EventLoop:
         if self._loop is None:
@@ -173,13 +176,10 @@ class Lanes:
         if not ticket.settle():
             self._note_late(ticket)
             return False
-        if is_call:
-            self._end(ticket, row)
-            return True
-        # Whoever scores commits, too, when nothing else is to be scored: one hand-over less for each row.
+        # Whoever scores commits, too, and with it what others left: one hand-over less for each row.
         self._open.pop(id(ticket), None)
         self._writer.hold((partial(self._safe, ticket), row))
-        if self._scoring.is_idle:
+        if is_call or self._scoring.is_idle:
             self._writer.drain()
         return True
 
@@ -196,7 +196,9 @@ class Lanes:
         answer = ticket.answer
         if answer is None or ticket.is_settled:
             return ticket.failed
+        started = perf_counter()
         found = workbench.score(job, self._parted(job)[0], answer)
+        self._pace[job.wiring] = max(perf_counter() - started, 0.9 * self._pace.get(job.wiring, 0.0))
         return scores_only(job, *found) if job.only is not None else workbench.row(job, answer, *found)
 
     def _call(self, ticket: Ticket) -> bool:
@@ -233,28 +235,57 @@ class Lanes:
 
     # The event loop calls the system; threads score.
 
-    async def _ask(self, ticket: Ticket, turn: int) -> None:
+    async def _ask(self, ticket: Ticket, turn: int) -> bool:
+        """Ask a ticket's system; return whether the task may go on with another."""
         if ticket.turn != turn:
-            return
+            return True
         ticket.cancel = partial(cancel, asyncio.get_running_loop(), asyncio.current_task())
+        is_cancelled = False
         try:
             if await self._acall(ticket, turn) and ticket.answer is not None:
                 ticket.cancel = None
-                self._scoring.put(ticket)
-                return
+                if self._is_quick(ticket.job):
+                    self._finish(ticket)
+                else:
+                    self._scoring.put(ticket)
+                return ticket.late is None
         except asyncio.CancelledError:
+            is_cancelled = True
             if ticket.is_settled:
-                return
+                return False
             if not self._traffic.stopping.is_set():
                 self._fail(ticket, TimeoutError("the call was cancelled by the system itself."))
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
             self._broken(error)
         if ticket.turn != turn:
-            return
+            return False
         if ticket.settle():
             self._end(ticket, ticket.failed)
         else:
             self._note_late(ticket)
+        return not is_cancelled
+
+    def _is_quick(self, job: Job) -> bool:
+        """Whether rows like this are scored in less time than a hand-over takes, and no deadline is to be kept meanwhile."""
+        return self._deadline is None and self._pace.get(job.wiring, 1.0) < _QUICK
+
+    def _finish(self, ticket: Ticket) -> None:
+        """Score on the loop's own thread what is scored in less time than a hand-over takes, and commit it."""
+        row = self._row(ticket)
+        if not ticket.settle():
+            self._note_late(ticket)
+            return
+        self._open.pop(id(ticket), None)
+        self._writer.hold((partial(self._safe, ticket), row))
+        if self._writer.waiting >= self._group:
+            self._writer.drain()
+        elif not self._is_draining:
+            self._is_draining = True
+            asyncio.get_running_loop().call_soon(self._drain_here)
+
+    def _drain_here(self) -> None:
+        self._is_draining = False
+        self._writer.drain()
 
     async def _acall(self, ticket: Ticket, turn: int) -> bool:
         slot, stopping = ticket.job.slot, self._traffic.stopping
@@ -314,7 +345,7 @@ class Lanes:
     def _safe(self, ticket: Ticket, row: StoredRow | None) -> None:
         """Go on when a row is committed, or was dropped."""
         job = ticket.job
-        self._places.release()
+        self._window.leave()
         slow = self._parted(job)[1]
         if slow and row is not None and ticket.answer is not None and ticket.late is None:
             self._later.put(job, ticket.answer, slow, row)

@@ -130,16 +130,17 @@ class Later:
             self._children[scorer.number] = Children(scorer, self._processes, self._deadline)
         return self._children[scorer.number]
 
-    async def _ask(self, pending: Pending, scorer: Scorer) -> None:
+    async def _ask(self, pending: Pending, scorer: Scorer) -> bool:
         try:
             found = await asyncio.wait_for(async_score(scorer.evaluator)(*pending.pair), self._deadline)
         except asyncio.TimeoutError:
             found = TimeoutError(f"it took longer than the deadline of {self._deadline:g} s.")
         except asyncio.CancelledError:
-            return
+            return False
         except Exception as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
             found = error
         pending.add(scorer, found)
+        return True
 
 
 class _Batches:

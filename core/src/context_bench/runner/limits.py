@@ -3,6 +3,9 @@
 Nobody knows an endpoint's limits beforehand. So the number in flight grows with every answer, and the first refusal
 (429) ends the growth: the rate that was answered in the second before is the rate from then on. Later the rate creeps
 up, slowly near the rate that was refused, and falls a little at each refusal (the shape of TCP CUBIC, RFC 9438).
+
+An endpoint that refuses nothing is asked more at once only as long as that makes it answer more in a second: beyond
+that, requests wait in its queue, take longer, and time out. Now and then it is tried again.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ _CREEP = 0.005
 _QUIET, _ISOLATED = 3.0, 1.0
 _WINDOW, _SHORTEST_FREEZE = 1.0, 0.3
 _SLOW_FACTOR, _SLOW_SAMPLES = 8.0, 64
+_GAIN = 1.1
 
 
 class Limiter:
@@ -52,7 +56,7 @@ class Limiter:
         self._cap = float(min(most, _FIRST_IN_FLIGHT)) if gentle else float(most)
         self._gentle_until = float("inf") if gentle else 0.0
         self._begun = 0.0
-        self._is_growing = gentle
+        self._gentle = gentle
         self._next = 0.0
         self._frozen_until = 0.0
         self._answered: deque[float] = deque(maxlen=4096)
@@ -62,6 +66,7 @@ class Limiter:
         self._crept_at = 0.0
         self._usual: float | None = None
         self._slow = 0
+        self._rounds = _Rounds(0.0)
         self.in_flight = 0
         self.refusals = 0
 
@@ -81,7 +86,8 @@ class Limiter:
                 return wait
             if self._begun == 0.0:
                 self._begun = now
-                self._gentle_until = now + _GENTLE_SECONDS if self._is_growing else now
+                self._rounds = _Rounds(now)
+                self._gentle_until = now + _GENTLE_SECONDS if self._gentle else now
             self._spend(now)
             self.in_flight += 1
             return 0.0
@@ -120,8 +126,8 @@ class Limiter:
                 found = self._count(self._refused_at) * _MARGIN
                 self._rate = max(self._rate or 0.0, found if self._known is None else min(found, self._known))
                 self._ceiling = self._rate / _MARGIN
-            if self._is_growing:
-                self._cap = min(self._most, self._cap + 1.0)
+            if self._gentle and self.refusals == 0:
+                self._look_for_gain(now)
             elif self._cap < self._most:
                 self._cap = min(self._most, self._cap + 1.0 / self._cap)
             if self._token_rate and tokens:
@@ -134,7 +140,6 @@ class Limiter:
         with self._lock:
             now = self._clock()
             self.refusals += 1
-            self._is_growing = False
             since = None if self._refused_at is None else now - self._refused_at
             if since is not None and now < self._resumed_at + 0.1:
                 # Sent before the brake took hold: it says nothing new.
@@ -194,6 +199,14 @@ class Limiter:
         if self._known is not None:
             self._rate = min(self._rate, self._known)
 
+    def _look_for_gain(self, now: float) -> None:
+        """Ask more at once as long as more is answered for it."""
+        if now < self._gentle_until:
+            self._cap = min(self._most, self._cap + 1.0)
+            self._rounds = _Rounds(now)
+        else:
+            self._cap = self._rounds.answered(now, self._cap, self._most)
+
     def _watch(self, seconds: float) -> None:
         """Take places back when answers take many times as long as they used to: the endpoint is overrun."""
         if self._usual is None:
@@ -202,8 +215,45 @@ class Limiter:
         if seconds > _SLOW_FACTOR * self._usual and seconds > 0.5:
             self._slow += 1
             if self._slow >= max(_SLOW_SAMPLES, self._cap):
-                self._slow, self._is_growing = 0, False
+                self._slow = 0
                 self._cap = max(1.0, self._cap * 0.8)
         else:
             self._slow = max(0, self._slow - 2)
             self._usual += 0.05 * (seconds - self._usual)
+
+
+class _Rounds:
+    """Finds how many requests at once an endpoint answers better than fewer.
+
+    A round is as many answers as may be in flight. After one, more are tried for a round; when that made no more
+    answers in a second, it was of no use, and the next trial waits longer.
+
+    Args:
+        began: When the first round began.
+    """
+
+    def __init__(self, began: float) -> None:
+        self._began = began
+        self._answers = 0
+        self._before: tuple[float, float] | None = None
+        self._rest, self._pause = 0, 4
+        self._step = 2.0
+
+    def answered(self, now: float, cap: float, most: float) -> float:
+        """Return how many requests may be in flight after another answer."""
+        self._answers += 1
+        if self._answers < cap:
+            return cap
+        rate = self._answers / max(now - self._began, 1e-6)
+        self._answers, self._began = 0, now
+        if self._before is not None:
+            fewer, usual = self._before
+            self._before = None
+            if rate < usual * _GAIN:
+                self._rest, self._pause, self._step = self._pause, min(64, 2 * self._pause), 1.5
+                return fewer
+        self._rest -= 1
+        if self._rest >= 0 or cap >= most:
+            return cap
+        self._before = cap, rate
+        return min(most, cap * self._step)

@@ -13,7 +13,10 @@ from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from context_bench.runner.parts import LabelWiring, Slot
+from context_bench.runner.refusals import CallRefusedError
 from context_bench.runner.routes import needs_lanes
 from context_bench.runner.work import Job, Workbench
 from context_bench.store.entries import StoredExample, StoredRow
@@ -101,7 +104,10 @@ class _Inline:
                     self._oldest = monotonic()
                 if job.stored is not None:
                     self._group.append(job.stored)
-                row = self._workbench.do(job)
+                try:
+                    row = self._workbench.do(job)
+                except CallRefusedError:
+                    return chain([evolve(job, stored=None)], jobs)
                 self._group.append(row)
                 if (
                     row.latency >= CHEAP

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _TOO_OFTEN = frozenset({429, 529})
 _LONGEST_WAIT = 300.0
+
+
+class CallRefusedError(Exception):
+    """A system said that it is asked too often; its cause is what the system raised."""
 
 
 def is_refusal(error: BaseException) -> bool:
@@ -48,6 +52,8 @@ def pause(attempt: int, asked: float | None, longest: float = 30.0) -> float | N
 
     None when the server asks for more than five minutes: such a row is better resumed.
     """
+    import random  # here and below: most runs are refused nothing, and these imports take a while
+
     if asked is not None and asked > _LONGEST_WAIT:
         return None
     return max(asked or 0.0, random.uniform(0.0, min(longest, 0.5 * 2.0 ** min(attempt, 16))))
@@ -63,12 +69,17 @@ def _from_headers(headers: Any, now: datetime | None) -> float | None:
         until = _date(text)
         if until is None:
             return None
+        from datetime import datetime, timezone
+
         start = _date(headers.get("Date") or headers.get("date")) or now or datetime.now(timezone.utc)
         return max(0.0, (until - start).total_seconds())
     return seconds if 0 <= seconds < float("inf") else None
 
 
 def _date(text: Any) -> datetime | None:
+    from datetime import timezone
+    from email.utils import parsedate_to_datetime
+
     try:
         date = parsedate_to_datetime(text)
     except (TypeError, ValueError, IndexError):

@@ -158,6 +158,20 @@ class Traffic:
             self._listening.append(system)
 
 
+def usual_workers(slots: Iterable[Slot], is_waiting: bool) -> int:
+    """Return how many calls are in flight when the user does not say.
+
+    An endpoint gets up to 64: it begins with few, and has more only as long as it answers more for it.
+
+    Args:
+        slots: The systems.
+        is_waiting: Whether one of them waits for a network or a process.
+    """
+    if any(endpoint_of(slot.system) is not None for slot in slots):
+        return 64
+    return 8 if is_waiting else 1
+
+
 def endpoint_of(system: Any) -> str | None:
     """Return the endpoint that a system asks, as its fingerprint names it; None when it names none."""
     for step in _steps(system):

@@ -8,18 +8,19 @@ from time import perf_counter
 from traceback import format_exception
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import define, evolve
 
 from context_bench.errors import WiringError
 from context_bench.records import Failure, Usage
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
+from context_bench.runner.refusals import CallRefusedError, is_refusal
 from context_bench.store.encoding import isolate, to_json
 from context_bench.store.entries import StoredEvaluation, StoredExample, StoredRow
 from context_bench.store.keys import RowId, example_key, output_key, score_key
 from context_bench.tokens import PROMPT_FIELDS, count_fields
 
 
-@frozen(eq=False)
+@define(eq=False)  # one for every row: a frozen one takes three times as long to make
 class Job:
     """A row that is to be done.
 
@@ -71,13 +72,16 @@ class Workbench:
 
         Raises:
             WiringError: Two evaluators gave the same key: the run cannot go on like this.
+            CallRefusedError: The system is to be asked again later, which takes the lanes.
         """
         if job.only is not None:
             return self.again(job, job.only)
         started = perf_counter()
         try:
             found = job.output if job.output is not None else job.slot.system.process(isolate(job.example))
-        except Exception as error:  # noqa: BLE001 - a system may raise anything; it is this row's failure
+        except Exception as error:
+            if is_refusal(error):
+                raise CallRefusedError from error
             return self.failed(job, error, perf_counter() - started)
         answer = self.take(job, found, perf_counter() - started)
         if isinstance(answer, StoredRow):
@@ -206,7 +210,7 @@ class Workbench:
         if usage is not None and usage.input_tokens is not None:
             return int(usage.input_tokens)
         names = self._text_fields or PROMPT_FIELDS
-        if any(name in output for name in names):
+        if not output.keys().isdisjoint(names):
             return count_fields(self._tokenizer, {**example, **output}, names)
         return None
 
@@ -216,7 +220,7 @@ class Workbench:
         return count_fields(self._tokenizer, output, ("response",))
 
 
-@frozen(eq=False)
+@define(eq=False)
 class Measured:
     """What is recorded about a call and is no part of what the system said.
 
@@ -231,7 +235,7 @@ class Measured:
     rest: str | None = None
 
 
-@frozen(eq=False)
+@define(eq=False)
 class Answer:
     """What a system said.
 
@@ -276,7 +280,7 @@ def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measure
         )
     if "response" in output and output["response"] is None:
         raise ValueError("the system returned no response: 'response' is None")
-    if not any(name in output for name in _MEASUREMENTS):
+    if output.keys().isdisjoint(_MEASUREMENTS):
         return output, Measured(seconds)
     latency, attempts = output.get("latency"), output.get("attempts")
     rest = {name: output[name] for name in _MEASUREMENTS[2:] if output.get(name) is not None}
@@ -290,6 +294,8 @@ def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measure
 
 def missing_fields(scorer: Scorer, example: Mapping[str, Any], output: Mapping[str, Any]) -> str | None:
     """Return what a scorer needs and neither the example nor the output has, or None."""
+    if not scorer.needs:
+        return None
     for side, fields, where in (("original", example, "example"), ("processed", output, "output")):
         for need in scorer.needs.get(side, ()):
             if all(fields.get(name) is None for name in need.split("|")):
@@ -313,6 +319,8 @@ def _evaluation(scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
 
 
 def _number(name: object, value: Any) -> float:
+    if type(value) is float and type(name) is str and value - value == 0:
+        return value
     if not isinstance(name, str):
         raise TypeError(f"the score key {name!r} is no text")
     if isinstance(value, str | bytes):

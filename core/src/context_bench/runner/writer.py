@@ -49,6 +49,11 @@ class Writer:
         """Have something committed by the caller's next :meth:`drain`, or soon at the latest."""
         self._waiting.append(item)
 
+    @property
+    def waiting(self) -> int:
+        """How much is waiting to be committed."""
+        return len(self._waiting)
+
     def drain(self) -> None:
         """Commit what is waiting on the calling thread, unless another does so already."""
         while self._waiting and self._lock.acquire(blocking=False):

@@ -72,6 +72,13 @@ def digest(*values: Any) -> bytes:
     return blake2b(b"".join(chunks), digest_size=DIGEST_SIZE).digest()
 
 
+def tagged_digest(tag: bytes, value: Any) -> bytes:
+    """Return ``digest(text, value)``, given the canonical bytes of the text: it is made for every row."""
+    chunks = [tag]
+    _encode(value, chunks, "")
+    return blake2b(b"".join(chunks), digest_size=DIGEST_SIZE).digest()
+
+
 def canonical_bytes(value: Any) -> bytes:
     """Return the canonical bytes of ``value``, as specified at the head of this module."""
     chunks: list[bytes] = []

@@ -17,12 +17,15 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError
-from context_bench.store.encoding import DIGEST_SIZE, digest
+from context_bench.store.encoding import DIGEST_SIZE, canonical_bytes, digest, tagged_digest
 
 _SAMPLE_BITS = 10
 _SLOT_BITS = 10
 _POSITION_BITS = 33
 _DATASET_BITS = 10
+
+_EXAMPLE = canonical_bytes("context-bench example 1")
+_OUTPUT = canonical_bytes("context-bench output 1")
 
 MAX_DATASETS = 1 << _DATASET_BITS
 MAX_POSITIONS = 1 << _POSITION_BITS
@@ -99,8 +102,8 @@ def example_key(example: Mapping[str, Any], reads: Iterable[str] | None = None) 
             a field that is None.
     """
     if reads is None:
-        return digest("context-bench example 1", example)
-    return digest("context-bench example 1", {name: example[name] for name in reads if name in example})
+        return tagged_digest(_EXAMPLE, example)
+    return tagged_digest(_EXAMPLE, {name: example[name] for name in reads if name in example})
 
 
 def response_key(system: bytes, example: bytes, sample: int = 0, history: Sequence[Any] = ()) -> bytes:
@@ -119,7 +122,7 @@ def response_key(system: bytes, example: bytes, sample: int = 0, history: Sequen
 
 def output_key(output: Mapping[str, Any]) -> bytes:
     """Return the content hash of what a system returned."""
-    return digest("context-bench output 1", output)
+    return tagged_digest(_OUTPUT, output)
 
 
 def evaluator_key(evaluator: str, version: str, parameters: Mapping[str, Any]) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -31,6 +32,7 @@ from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 from context_bench.store.seal import OPEN, close_seal, new_seal
 
 _LAST = (1 << 63) - 1
+_LINES_AT_ONCE = (50, 10, 1)  # of at most 16 values each: SQLite may be built for 999 in one statement
 
 
 class RunFile:
@@ -216,11 +218,18 @@ class RunFile:
                     ("scores", scores),
                     ("failures", failures),
                 ):
-                    if lines:
-                        marks = ", ".join("?" * len(lines[0]))
-                        self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", lines)
+                    self._insert(table, lines)
         except sqlite3.Error as error:
             raise StoreError(f"The run file {self.path} cannot be written: {error}.") from error
+
+    def _insert(self, table: str, lines: Sequence[Sequence[Any]]) -> None:
+        """Insert lines, many by one statement: each statement lets other threads in, and must wait for its turn again."""
+        start = 0
+        for number in _LINES_AT_ONCE:
+            while len(lines) - start >= number:
+                values = [value for line in lines[start : start + number] for value in line]
+                self._connection.execute(_insertion(table, len(lines[0]), number), values)
+                start += number
 
     def _forget(self, rows: Sequence[StoredRow]) -> None:
         """Delete what an earlier session wrote about rows that are written anew."""
@@ -326,6 +335,12 @@ class RunFile:
         """Yield the lines of an SQL query over one snapshot of the file."""
         with self._reading() as connection:
             yield from connection.execute(query)
+
+
+@cache
+def _insertion(table: str, columns: int, lines: int) -> str:
+    line = f"({', '.join('?' * columns)})"
+    return f"INSERT OR REPLACE INTO {table} VALUES {', '.join([line] * lines)}"
 
 
 def _connect(path: Path) -> sqlite3.Connection:
