@@ -35,6 +35,7 @@ from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.progress import Progress
 from context_bench.runner.routes import is_slow
 from context_bench.runner.traffic import Traffic
+from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.store.entries import StoredRow
 from context_bench.store.reuse import EarlierResponses
@@ -113,6 +114,7 @@ class Session:
         self._check_score_field()
         self.hooks.run_started(dict(self.config))
         workbench = Workbench(WordTokenizer(), self.text_fields)
+        transcripts = Transcripts(self.store)
         feed = Feed(
             self.slots,
             self.streams,
@@ -123,6 +125,7 @@ class Session:
             self.earlier.find if self.earlier else None,
             self.keep_bodies,
             self.order,
+            transcripts,
         )
         started = perf_counter()
         traffic = self._traffic()
@@ -130,9 +133,12 @@ class Session:
             self.progress.watch(traffic)
         loop = Loop(workbench, self.store, self.max_workers, self._watch(), traffic, self.deadline)
         try:
-            loop.run(feed.jobs(self.store))
-            if self._has_unscored():
-                loop.run(Again(self.store, self.slots, self.planner.wire).jobs())
+            try:
+                loop.run(feed.jobs(self.store))
+                if self._has_unscored():
+                    loop.run(Again(self.store, self.slots, self.planner.wire).jobs())
+            finally:
+                transcripts.close()
         except KeyboardInterrupt:
             self._end("interrupted")
             raise RunStoppedError("Interrupted.", str(self.store.path), INTERRUPTED) from None
@@ -155,7 +161,9 @@ class Session:
         budget = None
         if self.max_cost is not None:
             [(spent,)] = self.store.read(
-                "SELECT coalesce(sum(json_extract(output, '$.usage.cost')), 0) FROM responses WHERE NOT reused"
+                "SELECT coalesce(sum(json_extract(output, '$.usage.cost')), 0) FROM "
+                "(SELECT output FROM responses WHERE NOT reused UNION ALL "
+                "SELECT output FROM turns WHERE response NOT IN (SELECT id FROM responses))"
             )
             budget = Budget(self.max_cost, spent)
         return Traffic(self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, budget)

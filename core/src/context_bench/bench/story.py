@@ -8,6 +8,7 @@ from typing import Any
 
 from context_bench.errors import StoreError, did_you_mean
 from context_bench.results import row_to_dict
+from context_bench.runner.transcript import output_of
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import RowId
 from context_bench.store.reuse import run_files
@@ -33,6 +34,11 @@ def row_stories(path: Path, example_id: str) -> list[dict[str, Any]]:
             found["example"] = example
             found["output"] = dict(row.output)
             found["failed"] = row.failed
+            identity = RowId(*RowId.unpack(number)[:2], row.slot, row.sample)
+            found["turns"] = [
+                {"response": output["response"], "latency": output["latency"], "attempts": output["attempts"]}
+                for output in map(output_of, store.turns(identity))
+            ]
             found["wiring"] = {
                 name: entry.get("rule") or entry.get("reason") or "wired" if isinstance(entry, Mapping) else "wired"
                 for name, entry in wired.items()

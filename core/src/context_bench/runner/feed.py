@@ -7,9 +7,13 @@ from hashlib import blake2b
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
+from attrs import evolve
+
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
+from context_bench.runner.conversation import Conversational, is_conversation
 from context_bench.runner.parts import LabelWiring, Slot, Stream
 from context_bench.runner.selection import Placed
+from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Job, Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
 from context_bench.store.entries import StoredExample
@@ -38,6 +42,7 @@ class Feed:
         keep_bodies: Whether examples are stored whole.
         order: ``"interleaved"`` gives each example to all systems before the next example, so that no system meets a
             warmer server than another; ``"system"`` gives all examples to one system before the next system.
+        transcripts: Keeps the turns of conversations.
     """
 
     def __init__(
@@ -51,6 +56,7 @@ class Feed:
         reuse: Callable[[bytes], tuple[Mapping[str, Any], float] | None] | None = None,
         keep_bodies: bool = True,
         order: str = "interleaved",
+        transcripts: Transcripts | None = None,
     ) -> None:
         self._slots = tuple(slots)
         self._streams = tuple(streams)
@@ -61,6 +67,12 @@ class Feed:
         self._reuse = reuse
         self._keep_bodies = keep_bodies
         self._in_turn = order == "system" and len(self._slots) > 1
+        self._transcripts = transcripts or Transcripts()
+        self._talking = {
+            slot.number
+            for slot in self._slots
+            if isinstance(slot.system, Conversational) and slot.system.is_asked_by_turn
+        }
         self._wirings: dict[str, LabelWiring] = {}
         self.skipped = 0
         self.examples = 0
@@ -131,7 +143,10 @@ class Feed:
                     output, latency = None, 0.0
                     if self._reuse is not None and slot.shared:
                         output, latency = self._reuse(response) or (None, 0.0)
-                    yield Job(identity, slot, wiring, example, response, tokens, key, stored, output, latency)
+                    job = Job(identity, slot, wiring, example, response, tokens, key, stored, output, latency)
+                    if slot.number in self._talking and output is None and is_conversation(example):
+                        job = evolve(job, transcript=self._transcripts.of(identity, slot.key, seen))
+                    yield job
                     stored = None
 
     def _stored(self, fed: Fed, wiring: LabelWiring) -> StoredExample:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from traceback import format_exception
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -17,6 +17,9 @@ from context_bench.store.encoding import isolate, to_json
 from context_bench.store.entries import StoredEvaluation, StoredExample, StoredRow
 from context_bench.store.keys import RowId, example_key, output_key, score_key
 from context_bench.tokens import PROMPT_FIELDS, count_fields
+
+if TYPE_CHECKING:
+    from context_bench.runner.transcript import Transcript
 
 
 @frozen(eq=False)
@@ -35,6 +38,7 @@ class Job:
         output: A response from an earlier run, to be scored without asking the system.
         latency: What the earlier response took.
         only: Scorers to run on a response that is stored already; None runs them all on a new one.
+        transcript: The answered turns, when the example is a conversation and its system is asked turn by turn.
     """
 
     id: RowId
@@ -48,6 +52,26 @@ class Job:
     output: Mapping[str, Any] | None = None
     latency: float = 0.0
     only: tuple[Scorer, ...] | None = None
+    transcript: Transcript | None = None
+
+    def ask(self) -> Any:
+        """Return what the system says of a private copy of the example."""
+        system: Any = self.slot.system
+        if self.transcript is None:
+            return system.process(isolate(self.example))
+        return system.converse(isolate(self.example), self.transcript)
+
+    def aask(self) -> Any:
+        """Return what is awaited for it, or is the answer already, when the system is async."""
+        system: Any = self.slot.system
+        if self.transcript is None:
+            return (getattr(system, "aprocess", None) or system.process)(isolate(self.example))
+        return system.aconverse(isolate(self.example), self.transcript)
+
+    @property
+    def turns(self) -> int:
+        """How many turns of its conversation are kept."""
+        return 0 if self.transcript is None else self.transcript.length
 
 
 class Workbench:
@@ -76,7 +100,7 @@ class Workbench:
             return self.again(job, job.only)
         started = perf_counter()
         try:
-            found = job.output if job.output is not None else job.slot.system.process(isolate(job.example))
+            found = job.output if job.output is not None else job.ask()
         except Exception as error:  # noqa: BLE001 - a system may raise anything; it is this row's failure
             return self.failed(job, error, perf_counter() - started)
         answer = self.take(job, found, perf_counter() - started)
@@ -97,7 +121,7 @@ class Workbench:
             if job.output is not None:
                 output, measured = job.output, Measured(job.latency)
             else:
-                output, measured = _take_apart(found, seconds)
+                output, measured = take_apart(found, seconds)
             return Answer(output, to_json(output), output_key(output), measured, attempts - 1)
         except Exception as error:  # noqa: BLE001 - a value that cannot be stored is this row's failure
             return self.failed(job, error, seconds, attempts)
@@ -126,6 +150,7 @@ class Workbench:
             reused=job.output is not None,
             evaluations=evaluations,
             failures=failures,
+            turns=job.turns,
         )
 
     def again(self, job: Job, scorers: Sequence[Scorer]) -> StoredRow:
@@ -195,6 +220,7 @@ class Workbench:
             latency=latency,
             attempts=failure.attempts,
             failures=[(-1, failure)],
+            turns=job.turns,
         )
 
     def unfinished(self, job: Job, answer: Answer | None, scorers: Sequence[Scorer], error: BaseException) -> StoredRow:
@@ -265,7 +291,7 @@ def scores_only(
 _MEASUREMENTS = ("latency", "attempts", "headers", "ttft")
 
 
-def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured]:
+def take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured]:
     """Part what a system said from what it measured about the call: ``latency``, ``attempts``, ``headers``, ``ttft``.
 
     They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock.

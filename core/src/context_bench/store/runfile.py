@@ -21,11 +21,15 @@ from context_bench.store.entries import (
     Label,
     StoredExample,
     StoredRow,
+    StoredTurn,
     evaluation_values,
     example_values,
     failure_values,
     response_values,
+    turn_values,
+    verify,
 )
+from context_bench.store.keys import RowId
 from context_bench.store.reading import RowReader
 from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 from context_bench.store.seal import OPEN, close_seal, new_seal
@@ -42,6 +46,7 @@ class RunFile:
     def __init__(self, path: Path, connection: sqlite3.Connection, is_new: bool = False) -> None:
         self.path = path
         self._is_new = is_new
+        self._has_turns: bool | None = False if is_new else None
         self._connection = connection
         self._lock = Lock()
         self._closing = finalize(self, connection.close)
@@ -222,11 +227,50 @@ class RunFile:
         except sqlite3.Error as error:
             raise StoreError(f"The run file {self.path} cannot be written: {error}.") from error
 
+    @property
+    def has_turns(self) -> bool:
+        """Whether turns of conversations are kept."""
+        if self._has_turns is None:
+            self._has_turns = any(self.read("SELECT 1 FROM turns LIMIT 1"))
+        return self._has_turns
+
+    def keep_turn(self, turn: StoredTurn) -> None:
+        """Write the answer to a turn durably, in place of what was kept of this turn and those behind it.
+
+        Raises:
+            StoreError: It cannot be written.
+        """
+        values = turn_values(turn)
+        self._has_turns = True
+        try:
+            with self._lock, self._connection:
+                self._connection.execute("DELETE FROM turns WHERE response = ? AND turn >= ?", values[:2])
+                self._connection.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        except sqlite3.Error as error:
+            raise StoreError(f"The run file {self.path} cannot be written: {error}.") from error
+
+    def turns(self, row: RowId) -> list[StoredTurn]:
+        """Return the answered turns of a row's conversation, in order.
+
+        Raises:
+            StoreError: One does not match its check sum.
+        """
+        found = []
+        for values in self.read(f"SELECT * FROM turns WHERE response = {row.pack()} ORDER BY turn"):
+            verify(values)
+            found.append(StoredTurn(row, *values[1:-1]))
+        return found
+
     def _forget(self, rows: Sequence[StoredRow]) -> None:
         """Delete what an earlier session wrote about rows that are written anew."""
         run = self._connection.executemany
         whole = [(row.id.pack(),) for row in rows if not row.again]
         run("DELETE FROM responses WHERE id = ?", whole)
+        if self.has_turns:
+            run(
+                "DELETE FROM turns WHERE response = ? AND turn >= ?",
+                [(row.id.pack(), row.turns) for row in rows if not row.again],
+            )
         for table in ("evaluations", "scores", "failures"):
             run(f"DELETE FROM {table} WHERE response = ?", whole)
         parts = [
