@@ -26,7 +26,6 @@ from context_bench.plugins.hooks import Hooks
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
-from context_bench.runner.again import Again
 from context_bench.runner.budget import Budget
 from context_bench.runner.failures import Failures
 from context_bench.runner.feed import Feed
@@ -43,6 +42,12 @@ from context_bench.store.runfile import RunFile
 from context_bench.tokens import WordTokenizer
 
 INTERRUPTED = 130
+
+_UNSCORED = """
+SELECT responses.id FROM responses JOIN examples ON examples.id = responses.id & ~1048575 WHERE label = {label}
+AND NOT EXISTS (SELECT 1 FROM evaluations WHERE response = responses.id AND evaluator = {evaluator})
+AND NOT EXISTS (SELECT 1 FROM failures WHERE response = responses.id AND evaluator = {evaluator})
+"""
 
 
 @frozen(eq=False)
@@ -126,6 +131,7 @@ class Session:
             self.keep_bodies,
             self.order,
             transcripts,
+            self._unscored(),
         )
         started = perf_counter()
         traffic = self._traffic()
@@ -135,8 +141,6 @@ class Session:
         try:
             try:
                 loop.run(feed.jobs(self.store))
-                if self._has_unscored():
-                    loop.run(Again(self.store, self.slots, self.planner.wire).jobs())
             finally:
                 transcripts.close()
         except KeyboardInterrupt:
@@ -168,29 +172,17 @@ class Session:
             budget = Budget(self.max_cost, spent)
         return Traffic(self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, budget)
 
-    def _has_unscored(self) -> bool:
-        """Whether an earlier session ended between the commit of a response and that of its slow scores."""
-        slow = {
-            scorer.number
-            for wiring in self.planner.wirings.values()
-            for scorer in wiring.scorers
-            if self.keep_bodies and is_slow(scorer)
-        }
-        query = (
-            "SELECT 1 FROM responses JOIN examples ON examples.id = responses.id & ~1048575 "
-            "WHERE label IN ({labels}) AND NOT EXISTS (SELECT 1 FROM evaluations "
-            "WHERE response = responses.id AND evaluator = {number}) AND NOT EXISTS "
-            "(SELECT 1 FROM failures WHERE response = responses.id AND evaluator = {number}) LIMIT 1"
-        )
-        for number in slow:
-            labels = ", ".join(
-                str(wiring.number)
-                for wiring in self.planner.wirings.values()
-                if any(scorer.number == number for scorer in wiring.scorers)
-            )
-            if any(self.store.read(query.format(labels=labels, number=number))):
-                return True
-        return False
+    def _unscored(self) -> dict[int, set[int]]:
+        """Return the slow evaluators that have said nothing of a response, by its packed identity.
+
+        An earlier session ended between the commit of the response and that of its slow scores.
+        """
+        found: dict[int, set[int]] = {}
+        for label in () if self.store.is_new else self.store.labels():
+            for scorer in filter(is_slow, self.planner.wire(label.label).scorers):
+                for (row,) in self.store.read(_UNSCORED.format(label=label.number, evaluator=scorer.number)):
+                    found.setdefault(row, set()).add(scorer.number)
+        return found
 
     def _check_score_field(self) -> None:
         """Find a misspelt score before the first example, where every label and key is known by then."""

@@ -41,11 +41,15 @@ class RunFile:
     """A run file, open for reading and writing.
 
     Implements the :class:`~context_bench.protocols.Store` protocol.
+
+    Attributes:
+        path: Where it lies.
+        is_new: Whether it was created here, so that no earlier session wrote into it.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, is_new: bool = False) -> None:
         self.path = path
-        self._is_new = is_new
+        self.is_new = is_new
         self._has_turns: bool | None = False if is_new else None
         self._connection = connection
         self._lock = Lock()
@@ -212,7 +216,7 @@ class RunFile:
                 failures.append(failure_values(number, evaluator, failure, row))
         try:
             with self._lock, self._connection:
-                if not self._is_new:
+                if not self.is_new:
                     self._forget(rows)
                 for table, lines in (
                     ("examples", examples),
