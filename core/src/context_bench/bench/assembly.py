@@ -9,6 +9,7 @@ from typing import Any
 
 from context_bench.bench.fields import rename_fields
 from context_bench.bench.identity import system_identity, system_reads
+from context_bench.bench.origin import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, UnknownNameError
@@ -172,8 +173,30 @@ def make_stream(
         "split": spec.split,
         "options": without_secrets(catalog, "datasets", component.name, spec.options),
         "fields": dict(spec.fields),
+        **_origin(component, spec, loader, options),
     }
     return Stream(number, label if fixed else None, examples, label, description, selection), known
+
+
+def describe_examples(label: str | None, examples: Any) -> dict[str, Any]:
+    """Return what is recorded about examples that were given as an object."""
+    revision = revision_of(examples)
+    return {"label": label} if revision is None else {"label": label, "revision": revision}
+
+
+def _origin(component: Component, spec: DatasetSpec, loader: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the revision that a loader tells, and the hash of the file that it reads."""
+    wanted = {"config": spec.config, "split": spec.split}
+    arguments = {**{name: value for name, value in wanted.items() if value is not None}, **options}
+    found: dict[str, Any] = {}
+    revision = revision_of(loader, arguments)
+    if revision is not None:
+        found["revision"] = revision
+    if component.facts and component.facts.files and "path" in options:
+        source = source_of(options["path"])
+        if source is not None:
+            found["source"] = source
+    return found
 
 
 def describe_dataset(component: Component, spec: DatasetSpec, taken: Iterable[str]) -> tuple[DatasetFacts, bool]:

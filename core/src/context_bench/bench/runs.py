@@ -153,6 +153,7 @@ def resume(
         Path(locked) if locked else None,
         log_format,
     )
+    _check_origins(store, session.streams, warn)
     return session.start(store, {"request": recorded["config"], "run_file": str(path)}, None, told)
 
 
@@ -232,6 +233,20 @@ def _prepare(
     total = request.rows_at_most(1)
     shown = Progress(slots, total, log_format=log_format) if progress else None
     return _Prepared(run_id, request, slots, streams, planner, hooks, shown, workers)
+
+
+def _check_origins(store: RunFile, streams: Iterable[Stream], warn: Callable[[str], None]) -> None:
+    """Tell of datasets that are not in the edition any more which the run began with."""
+    before = {entry["number"]: entry["description"] for entry in store.datasets()}
+    for stream in streams:
+        was, now_is = before.get(stream.number, {}), stream.description
+        for name in ("source", "revision"):
+            old, new = was.get(name), now_is.get(name)
+            if old is not None and old != new:
+                warn(
+                    f"Dataset {stream.label or stream.fallback!r} has changed since the run began (another {name}): examples "
+                    "that differ are asked again."
+                )
 
 
 def _telling(told: list[str], on_warning: Callable[[str], None] | None) -> Callable[[str], None]:

@@ -10,6 +10,7 @@ from typing import Any
 from attrs import Factory, frozen
 
 from context_bench.bench.planner import Planner
+from context_bench.bench.surroundings import dependencies, used_distributions
 from context_bench.errors import ContextBenchError, RunStoppedError
 from context_bench.metrics import (
     CompressionRatio,
@@ -116,6 +117,7 @@ class Session:
             self.store.add_dataset(stream.number, stream.label or stream.fallback, stream.description)
             if stream.label is not None:
                 self.planner.wire(stream.label)
+        self._record_dependencies()
         self._check_score_field()
         self.hooks.run_started(dict(self.config))
         workbench = Workbench(WordTokenizer(), self.text_fields)
@@ -208,7 +210,17 @@ class Session:
 
         return watch
 
+    def _record_dependencies(self) -> None:
+        """Record the versions of what core and the plugins in use require, for a file that somebody keeps."""
+        if self.owner is not None:
+            return
+        used = used_distributions(self.store)
+        before = self.store.run()["provenance"].get("dependencies", {})
+        if not used <= before.keys():
+            self.store.add_provenance({"dependencies": before | dependencies(used)})
+
     def _end(self, status: str) -> int:
+        self._record_dependencies()
         self.store.finish(status, now())
         if self.owner is None:
             self.store.seal()

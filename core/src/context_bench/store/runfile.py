@@ -178,6 +178,12 @@ class RunFile:
                 ),
             )
 
+    def add_provenance(self, found: Mapping[str, Any]) -> None:
+        """Add to what is recorded about the place where the run is done."""
+        with self._lock, self._connection:
+            [(text,)] = self._connection.execute("SELECT provenance FROM run").fetchall()
+            self._connection.execute("UPDATE run SET provenance = ?", (to_json({**from_json(text), **found}),))
+
     def settle_headlines(self) -> None:
         """Name the headline of labels whose evaluators had no manifest to name one: ``score``, else their first key."""
         query = (
