@@ -49,6 +49,38 @@ def row_stories(path: Path, example_id: str) -> list[dict[str, Any]]:
     return told
 
 
+def failure_causes(path: Path, most: int = 3) -> list[str]:
+    """Return a line for each kind of failure of a run, the most frequent first: how many, whose, what it said, and where.
+
+    Beyond ``most`` kinds, one more line says how many there are.
+    """
+    store = RunFile.open(path)
+    systems = {entry["slot"]: entry["label"] for entry in store.systems()}
+    evaluators = {entry["number"]: entry["id"] for entry in store.evaluators()}
+    found = list(store.read(_CAUSES))
+    lines = []
+    for slot, evaluator, kind, count, message, example_id, _ in found[:most]:
+        who = f"evaluator {evaluators[evaluator]}" if evaluator in evaluators else systems[slot]
+        said = " ".join(message.split())
+        said = f": {said[:_LONGEST_CAUSE]}{'...' * (len(said) > _LONGEST_CAUSE)}" if said else ""
+        rows = "1 row" if count == 1 else f"{count} rows"
+        lines.append(f"{who}, {rows}: {kind}{said} (explain row {path} '{example_id}')")
+    if len(found) > most:
+        others = len(found) - most
+        lines.append(f"and {others} other {'kind' if others == 1 else 'kinds'} of failure")
+    return lines
+
+
+_LONGEST_CAUSE = 200
+
+# The bare columns are those of the row with the smallest `response`: SQLite promises it for min().
+_CAUSES = """
+SELECT (response >> 10) & 1023 AS slot, evaluator, kind, count(*), message, example_id, min(response)
+FROM failures JOIN examples ON examples.id = response & ~1048575
+GROUP BY slot, evaluator, kind ORDER BY count(*) DESC, min(response)
+"""
+
+
 def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> list[dict[str, Any]]:
     """Return what is in the keys of an example's rows, and why earlier runs have or have not the same ones.
 

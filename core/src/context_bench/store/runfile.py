@@ -7,7 +7,7 @@ writes, a lock orders its writers; each reader opens a connection of its own.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Lock
@@ -358,13 +358,21 @@ class RunFile:
         Raises:
             StoreError: A row does not match its check sum.
         """
+        yield from self._rows([(first, last)])
+
+    def rows_at(self, numbers: Iterable[int]) -> Iterator[EvalRow]:
+        """Yield the rows with these packed identities, over one connection; those that are not there are left out."""
+        yield from self._rows((number, number) for number in numbers)
+
+    def _rows(self, ranges: Iterable[tuple[int, int]]) -> Iterator[EvalRow]:
         reader = RowReader(
             {entry["slot"]: entry["label"] for entry in self.systems()},
             {label.number: label for label in self.labels()},
             {entry["number"]: entry["id"] for entry in self.evaluators()},
         )
         with self._reading() as connection:
-            yield from reader.read(connection, first, last)
+            for first, last in ranges:
+                yield from reader.read(connection, first, last)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
