@@ -10,7 +10,7 @@ from typing import Any
 from context_bench.bench.fields import rename_fields
 from context_bench.bench.identity import system_identity, system_reads
 from context_bench.bench.origin import revision_of, source_of
-from context_bench.bench.secrets import safe_spec, without_secrets
+from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, Component
@@ -22,6 +22,7 @@ from context_bench.runner.chain import Chain
 from context_bench.runner.conversation import with_conversations
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import Selection
+from context_bench.secrecy import Secrecy
 
 
 class FunctionSystem:
@@ -225,12 +226,13 @@ def _load(
     loader: Any, component: Component, limit: int | None, spec: DatasetSpec, options: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
     wanted = {"limit": limit, "config": spec.config, "split": spec.split}
+    hide = Secrecy(secret_values([component], options)).of
     try:
         yield from loader(**{name: value for name, value in wanted.items() if value is not None}, **options)
     except ContextBenchError:
         raise
     except (OSError, ValueError, TypeError) as error:
-        raise DatasetError(f"Dataset {component.name} cannot be read: {error}") from error
+        raise DatasetError(hide(f"Dataset {component.name} cannot be read: {error}")) from error
 
 
 def _as_system(asked: Any) -> System:

@@ -12,6 +12,7 @@ from weakref import finalize
 from context_bench.bench.assembly import describe_examples, make_slots, make_stream, needs_threads, with_reader
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import check_limits, selection_of
+from context_bench.bench.secrets import secrecy_of
 from context_bench.bench.session import Session, now
 from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset, parse_system
 from context_bench.bench.surroundings import provenance
@@ -149,6 +150,7 @@ def run_evaluation(
         max_failed=max_failed,
         order=order,
         expected=None if size is None else size * len(slots) * samples,
+        secrecy=secrecy_of(catalog, asked, [source for _, source in sources], options, environ),
     )
     return session.run(told)
 

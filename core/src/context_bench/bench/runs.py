@@ -21,7 +21,7 @@ from context_bench.bench.assembly import (
 )
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
-from context_bench.bench.secrets import is_redacted
+from context_bench.bench.secrets import is_redacted, secrecy_of
 from context_bench.bench.session import Session, now
 from context_bench.bench.specs import DatasetSpec
 from context_bench.errors import ConfigurationError, StoreError
@@ -33,6 +33,7 @@ from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.results import EvalResult
 from context_bench.runner.parts import Stream
 from context_bench.runner.progress import Progress
+from context_bench.secrecy import Secrecy
 from context_bench.store.reuse import EarlierResponses, run_files
 from context_bench.store.runfile import RunFile
 
@@ -167,6 +168,7 @@ class _Prepared:
     hooks: Hooks
     progress: Progress | None
     workers: int
+    secrecy: Secrecy
 
     def start(
         self, store: RunFile, config: Mapping[str, Any], earlier: EarlierResponses | None, warnings: list[str]
@@ -194,6 +196,7 @@ class _Prepared:
             max_failed=request.max_failed,
             order=request.order,
             expected=request.rows_at_most(len(self.slots)),
+            secrecy=self.secrecy,
         )
         return session.run(warnings)
 
@@ -232,7 +235,8 @@ def _prepare(
     workers = request.max_workers or (8 if needs_threads(catalog, systems) else 1)
     total = request.rows_at_most(1)
     shown = Progress(slots, total, log_format=log_format) if progress else None
-    return _Prepared(run_id, request, slots, streams, planner, hooks, shown, workers)
+    secrecy = secrecy_of(catalog, systems, request.datasets, request.options, os.environ)
+    return _Prepared(run_id, request, slots, streams, planner, hooks, shown, workers, secrecy)
 
 
 def _check_origins(store: RunFile, streams: Iterable[Stream], warn: Callable[[str], None]) -> None:

@@ -37,6 +37,7 @@ from context_bench.runner.routes import is_slow
 from context_bench.runner.traffic import Traffic
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
+from context_bench.secrecy import Secrecy
 from context_bench.store.entries import StoredRow
 from context_bench.store.reuse import EarlierResponses
 from context_bench.store.runfile import RunFile
@@ -77,6 +78,7 @@ class Session:
         max_failed: Share of rows that may fail, 0 to 1; the run stops early when it can no longer be met.
         order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.feed.Feed`.
         expected: Rows of the whole run, of all systems and samples; None when nobody knows.
+        secrecy: Takes secrets out of whatever is written.
     """
 
     store: RunFile
@@ -102,6 +104,7 @@ class Session:
     max_failed: float | None = None
     order: str = "interleaved"
     expected: int | None = None
+    secrecy: Secrecy = Factory(Secrecy)
 
     def run(self, warnings: Sequence[str] = ()) -> EvalResult:
         """Do what is still to be done, and return the result of the whole run.
@@ -112,16 +115,20 @@ class Session:
         """
         self.store.begin()
         for slot in self.slots:
-            self.store.add_system(slot.number, slot.label, slot.key, slot.shared, slot.description)
+            self.store.add_system(
+                slot.number, slot.label, slot.key, slot.shared, self.secrecy.of_answer(slot.description)
+            )
         for stream in self.streams:
-            self.store.add_dataset(stream.number, stream.label or stream.fallback, stream.description)
+            self.store.add_dataset(
+                stream.number, stream.label or stream.fallback, self.secrecy.of_answer(stream.description)
+            )
             if stream.label is not None:
                 self.planner.wire(stream.label)
         self._record_dependencies()
         self._check_score_field()
         self.hooks.run_started(dict(self.config))
-        workbench = Workbench(WordTokenizer(), self.text_fields)
-        transcripts = Transcripts(self.store)
+        workbench = Workbench(WordTokenizer(), self.text_fields, self.secrecy)
+        transcripts = Transcripts(self.store, self.secrecy)
         feed = Feed(
             self.slots,
             self.streams,

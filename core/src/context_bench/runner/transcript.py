@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any
 
-from context_bench.store.encoding import from_json
+from context_bench.secrecy import Secrecy
+from context_bench.store.encoding import from_json, to_json
 from context_bench.store.entries import StoredTurn
 from context_bench.store.keys import RowId, response_key
 from context_bench.store.runfile import RunFile
@@ -17,9 +18,11 @@ class Transcripts:
 
     Args:
         store: Where they are kept; None keeps them for as long as the row is asked.
+        secrecy: Takes secrets out of what is kept.
     """
 
-    def __init__(self, store: RunFile | None = None) -> None:
+    def __init__(self, store: RunFile | None = None, secrecy: Secrecy | None = None) -> None:
+        self.secrecy = secrecy or Secrecy()
         self._store = store
         self._has_earlier = store is not None and store.has_turns
         self._is_closed = False
@@ -98,6 +101,11 @@ class Transcript:
         """
         if self._is_over:
             raise TimeoutError("the row's time was up before this turn was answered.")
+        secrecy = self._keeper.secrecy
+        if secrecy.is_told_in(output):
+            output = to_json(secrecy.of_answer(from_json(output)))
+        if measured is not None and secrecy:
+            measured = to_json(secrecy.of_all(from_json(measured)))
         turn = StoredTurn(self._row, number, self._key(history), output, latency, attempts, measured)
         self._keeper.keep(turn)
         assert self._turns is not None

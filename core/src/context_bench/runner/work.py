@@ -13,7 +13,8 @@ from attrs import evolve, frozen
 from context_bench.errors import WiringError
 from context_bench.records import Failure, Usage
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
-from context_bench.store.encoding import isolate, to_json
+from context_bench.secrecy import Secrecy
+from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.entries import StoredEvaluation, StoredExample, StoredRow
 from context_bench.store.keys import RowId, example_key, output_key, score_key
 from context_bench.tokens import PROMPT_FIELDS, count_fields
@@ -80,9 +81,13 @@ class Workbench:
     Args:
         tokenizer: Counts tokens.
         text_fields: Fields to count instead of the prompt's; None counts the prompt's.
+        secrecy: Takes secrets out of whatever is written.
     """
 
-    def __init__(self, tokenizer: Any, text_fields: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, tokenizer: Any, text_fields: Sequence[str] | None = None, secrecy: Secrecy | None = None
+    ) -> None:
+        self._secrecy = secrecy or Secrecy()
         self._tokenizer = tokenizer
         self._text_fields = None if text_fields is None else tuple(text_fields)
 
@@ -122,7 +127,13 @@ class Workbench:
                 output, measured = job.output, Measured(job.latency)
             else:
                 output, measured = take_apart(found, seconds)
-            return Answer(output, to_json(output), output_key(output), measured, attempts - 1)
+            text = to_json(output)
+            if self._secrecy.is_told_in(text):
+                output = self._secrecy.of_answer(from_json(text))
+                text = to_json(output)
+            if measured.rest is not None and self._secrecy:
+                measured = evolve(measured, rest=to_json(self._secrecy.of_all(from_json(measured.rest))))
+            return Answer(output, text, output_key(output), measured, attempts - 1)
         except Exception as error:  # noqa: BLE001 - a value that cannot be stored is this row's failure
             return self.failed(job, error, seconds, attempts)
 
@@ -182,9 +193,9 @@ class Workbench:
                 continue
             try:
                 found = scorer.evaluator.score(isolate(job.example), isolate(answer.output))
-                evaluation = _evaluation(scorer, key, found)
+                evaluation = self._evaluation(scorer, key, found)
             except Exception as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
-                failures.append((scorer.number, _failure("evaluator", error, scorer.id)))
+                failures.append((scorer.number, self._failure("evaluator", error, scorer.id)))
                 continue
             claim(owners, scorer, evaluation)
             evaluations.append(evaluation)
@@ -201,15 +212,15 @@ class Workbench:
         """
         gold = job.example_key if scorer.reads is None else example_key(job.example, scorer.reads)
         if isinstance(found, BaseException):
-            return scorer.number, _failure("evaluator", found, scorer.id)
+            return scorer.number, self._failure("evaluator", found, scorer.id)
         try:
-            return _evaluation(scorer, score_key(job.key, answer.digest, scorer.key, gold), found)
+            return self._evaluation(scorer, score_key(job.key, answer.digest, scorer.key, gold), found)
         except Exception as error:  # noqa: BLE001 - whatever it returned is this row's failure
-            return scorer.number, _failure("evaluator", error, scorer.id)
+            return scorer.number, self._failure("evaluator", error, scorer.id)
 
     def failed(self, job: Job, error: BaseException, latency: float, attempts: int = 1) -> StoredRow:
         """Return the row of a job whose system failed."""
-        failure = _failure("system", error)
+        failure = self._failure("system", error)
         if attempts > 1:
             failure = evolve(failure, attempts=failure.attempts + attempts - 1)
         return StoredRow(
@@ -225,8 +236,24 @@ class Workbench:
 
     def unfinished(self, job: Job, answer: Answer | None, scorers: Sequence[Scorer], error: BaseException) -> StoredRow:
         """Return the row of an answer that could not be scored; without an answer, of a stored response's scores."""
-        failures = [(scorer.number, _failure("evaluator", error, scorer.id)) for scorer in scorers]
+        failures = [(scorer.number, self._failure("evaluator", error, scorer.id)) for scorer in scorers]
         return scores_only(job, [], failures) if answer is None else self.row(job, answer, (), failures)
+
+    def _evaluation(self, scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
+        evaluation = _evaluation(scorer, key, found)
+        details, unscored = evaluation.details, evaluation.unscored
+        if details is not None and self._secrecy.is_told_in(details):
+            evaluation.details = to_json(self._secrecy.of_answer(from_json(details)))
+        if unscored is not None and self._secrecy:
+            evaluation.unscored = self._secrecy.of(unscored)
+        return evaluation
+
+    def _failure(self, stage: str, error: BaseException, evaluator: str | None = None) -> Failure:
+        failure = _failure(stage, error, evaluator)
+        if not self._secrecy:
+            return failure
+        hide = self._secrecy.of
+        return evolve(failure, message=hide(failure.message), traceback=hide(failure.traceback))
 
     def _prompt_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any], usage: Usage | None) -> int | None:
         if usage is not None and usage.input_tokens is not None:
