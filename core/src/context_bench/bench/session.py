@@ -146,6 +146,9 @@ class Session:
         traffic = self._traffic()
         if self.progress is not None:
             self.progress.watch(traffic)
+            if not self.store.is_new:
+                counts = self.store.counts()
+                self.progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self.slots})
         loop = Loop(workbench, self.store, self.max_workers, self._watch(), traffic, self.deadline)
         try:
             try:
