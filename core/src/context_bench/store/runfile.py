@@ -237,6 +237,31 @@ class RunFile:
         except sqlite3.Error as error:
             raise StoreError(f"The run file {self.path} cannot be written: {error}.") from error
 
+    def _forget(self, rows: Sequence[StoredRow]) -> None:
+        """Delete what an earlier session wrote about rows that are written anew."""
+        run = self._connection.executemany
+        whole = [(row.id.pack(),) for row in rows if not row.again]
+        run("DELETE FROM responses WHERE id = ?", whole)
+        if self.has_turns:
+            run(
+                "DELETE FROM turns WHERE response = ? AND turn >= ?",
+                [(row.id.pack(), row.turns) for row in rows if not row.again],
+            )
+        for table in ("evaluations", "scores", "failures"):
+            run(f"DELETE FROM {table} WHERE response = ?", whole)
+        parts = [
+            (row.id.pack(), evaluator)
+            for row in rows
+            if row.again
+            for evaluator in (*(e.evaluator for e in row.evaluations), *(number for number, _ in row.failures))
+        ]
+        for table in ("evaluations", "scores", "failures"):
+            run(f"DELETE FROM {table} WHERE response = ? AND evaluator = ?", parts)
+
+    def finished(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the packed identity and the response key of every answered row, in canonical order."""
+        yield from self.read("SELECT id, key FROM responses ORDER BY id")
+
     @property
     def has_turns(self) -> bool:
         """Whether turns of conversations are kept."""
@@ -270,31 +295,6 @@ class RunFile:
             verify(values)
             found.append(StoredTurn(row, *values[1:-1]))
         return found
-
-    def _forget(self, rows: Sequence[StoredRow]) -> None:
-        """Delete what an earlier session wrote about rows that are written anew."""
-        run = self._connection.executemany
-        whole = [(row.id.pack(),) for row in rows if not row.again]
-        run("DELETE FROM responses WHERE id = ?", whole)
-        if self.has_turns:
-            run(
-                "DELETE FROM turns WHERE response = ? AND turn >= ?",
-                [(row.id.pack(), row.turns) for row in rows if not row.again],
-            )
-        for table in ("evaluations", "scores", "failures"):
-            run(f"DELETE FROM {table} WHERE response = ?", whole)
-        parts = [
-            (row.id.pack(), evaluator)
-            for row in rows
-            if row.again
-            for evaluator in (*(e.evaluator for e in row.evaluations), *(number for number, _ in row.failures))
-        ]
-        for table in ("evaluations", "scores", "failures"):
-            run(f"DELETE FROM {table} WHERE response = ? AND evaluator = ?", parts)
-
-    def finished(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the packed identity and the response key of every answered row, in canonical order."""
-        yield from self.read("SELECT id, key FROM responses ORDER BY id")
 
     def run(self) -> dict[str, Any]:
         """Return what was recorded about the run itself."""
