@@ -24,6 +24,7 @@ from context_bench import evaluate
 from context_bench.bench.reading import canonical_row
 from context_bench.bench.story import row_stories
 from context_bench.bench.verification import verify
+from context_bench.cli import execute
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
@@ -252,6 +253,16 @@ def test_a_coroutine_function_may_be_asked_for_whole_conversations(same: Any, tm
 
     rows = run(Mixed(), tmp_path / "r.sqlite", same, [TALK, {"answer": "plain"}], max_workers=2).rows
     assert [row.response for row in rows] == ["three", "plain"]
+
+
+def test_explain_row_tells_the_turns_that_are_kept(
+    talker: Any, same: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(talker("three"), tmp_path / "r.sqlite", same)
+    assert execute(["explain", "row", str(tmp_path / "r.sqlite"), "t"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "turn 1 ONE after 0 (1.000 s, kept) turn 2 TWO after 1 (1.000 s, kept)" in told
+    assert "turn 3" not in told
 
 
 def test_damage_to_a_turn_is_found(talker: Any, same: Any, tmp_path: Path) -> None:
