@@ -157,7 +157,6 @@ def read_columns(store: RunFile, fields: Iterable[str] = ("score",)) -> dict[str
             first = lines[0]
             scores = {line[7]: line[8] for line in lines if line[7] is not None}
             found[systems[first[1]]]._add_plain(labels[first[2]], first, scores)
-    for number in sorted(troubled):
-        for row in store.rows(number, number):
-            found[row.system].add(row)
+    for row in store.rows_at(sorted(troubled)):
+        found[row.system].add(row)
     return found

@@ -22,9 +22,15 @@ Output = Mapping[str, Any]
 class System(Protocol):
     """Something that touches an LLM's context: a compressor, a proxy, an endpoint, a function.
 
-    Optional: ``aprocess`` (the same, async), ``process_conversation``, ``fingerprint() -> Mapping`` with every
-    parameter that can change an output (without it, responses are never reused across runs), and ``reads``, the
-    example fields that the system looks at. ``process`` may be called from several threads at once.
+    Optional: ``aprocess`` (the same, async); ``fingerprint() -> Mapping`` with every parameter that can change an output
+    (without it, responses are never reused across runs); ``reads``, the example fields that the system looks at.
+    ``process`` may be called from several threads at once.
+
+    For rows with ``multi_turn`` and ``turns``, optional too: ``process_turn(turns)``, which answers the last of the turns that
+    it is given - those of the example, the system's own replies among them - with a text or an output; each answer is kept
+    before the next turn is asked, so none is paid for twice. Or ``process_conversation(turns)``, which gives the replies to
+    all turns at once; an interrupted one is asked again from its beginning. Without either, such a row goes through
+    ``process`` like any other. ``aprocess_turn`` and ``aprocess_conversation`` are the same, async.
     """
 
     @property

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from context_bench import evaluate
 from context_bench_openai import EndpointError, OpenAIProxy
 
 TURNS = [{"role": "user", "content": "First?"}, {"role": "user", "content": "Second?"}]
@@ -92,6 +93,50 @@ def test_a_conversation_that_fails_midway_is_a_failure(server: Any, steps: Any, 
     server.play(steps.ok("one"), steps.error(400, "no"))
     with pytest.raises(EndpointError, match="400 Bad Request: no"):
         converse(OpenAIProxy(server.url), TURNS)
+
+
+@pytest.fixture(params=["from a thread", "from an event loop"])
+def ask_turn(request: pytest.FixtureRequest) -> Any:
+    if request.param == "from a thread":
+        return lambda system, turns: system.process_turn(turns)
+    return lambda system, turns: asyncio.run(system.aprocess_turn(turns))
+
+
+def test_one_turn_is_one_request(server: Any, steps: Any, ask_turn: Any) -> None:
+    server.play(steps.ok("two"))
+    history = ["First?", {"role": "assistant", "content": "one"}, "Second?"]
+    output = ask_turn(OpenAIProxy(server.url, system_prompt="Be brief."), history)
+    assert output["response"] == "two"
+    assert [message["role"] for message in server.requests[0].body["messages"]] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert server.requests[0].body["messages"][-1]["content"] == "Second?"
+
+
+@pytest.mark.parametrize("max_workers", [1, 4])
+def test_a_run_that_failed_midway_pays_for_no_turn_twice(
+    server: Any, steps: Any, tmp_path: Any, max_workers: int
+) -> None:
+    class Last:
+        name = "last"
+
+        def score(self, original: Any, processed: Any) -> dict[str, float]:
+            return {"last": float(processed["turn_responses"] == ["one", "two"])}
+
+    def run() -> Any:
+        system, path = OpenAIProxy(server.url, api_key="", max_retries=0), tmp_path / "r.sqlite"
+        example = {"multi_turn": True, "turns": TURNS}
+        return evaluate(system, [example], [Last()], progress=False, run_file=path, max_workers=max_workers)
+
+    server.play(steps.ok("one", usage={"prompt_tokens": 5, "completion_tokens": 1}), steps.error(400, "no"))
+    assert run().rows[0].errors[0].kind == "RequestRefusedError"
+    server.play(steps.ok("two", usage={"prompt_tokens": 9, "completion_tokens": 2}))
+    [row] = run().rows
+    assert (row.score, row.usage.input_tokens, row.usage.output_tokens) == (1.0, 14, 3)
+    assert len(server.requests) == 3
 
 
 def test_the_turns_are_not_changed(server: Any) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from context_bench.bench.fields import rename_fields
 from context_bench.bench.identity import system_identity, system_reads
-from context_bench.bench.secrets import safe_spec, without_secrets
+from context_bench.bench.origin import revision_of, source_of
+from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, Component
@@ -22,6 +23,7 @@ from context_bench.runner.chain import Chain
 from context_bench.runner.conversation import with_conversations
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import Selection
+from context_bench.secrecy import Secrecy
 
 
 class FunctionSystem:
@@ -186,8 +188,30 @@ def make_stream(
         "split": spec.split,
         "options": without_secrets(catalog, "datasets", component.name, spec.options),
         "fields": dict(spec.fields),
+        **_origin(component, spec, loader, options),
     }
     return Stream(number, label if fixed else None, examples, label, description, selection), known
+
+
+def describe_examples(label: str | None, examples: Any) -> dict[str, Any]:
+    """Return what is recorded about examples that were given as an object."""
+    revision = revision_of(examples)
+    return {"label": label} if revision is None else {"label": label, "revision": revision}
+
+
+def _origin(component: Component, spec: DatasetSpec, loader: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the revision that a loader tells, and the hash of the file that it reads."""
+    wanted = {"config": spec.config, "split": spec.split}
+    arguments = {**{name: value for name, value in wanted.items() if value is not None}, **options}
+    found: dict[str, Any] = {}
+    revision = revision_of(loader, arguments)
+    if revision is not None:
+        found["revision"] = revision
+    if component.facts and component.facts.files and "path" in options:
+        source = source_of(options["path"])
+        if source is not None:
+            found["source"] = source
+    return found
 
 
 def describe_dataset(component: Component, spec: DatasetSpec, taken: Iterable[str]) -> tuple[DatasetFacts, bool]:
@@ -216,12 +240,13 @@ def _load(
     loader: Any, component: Component, limit: int | None, spec: DatasetSpec, options: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
     wanted = {"limit": limit, "config": spec.config, "split": spec.split}
+    hide = Secrecy(secret_values([component], options)).of
     try:
         yield from loader(**{name: value for name, value in wanted.items() if value is not None}, **options)
     except ContextBenchError:
         raise
     except (OSError, ValueError, TypeError) as error:
-        raise DatasetError(f"Dataset {component.name} cannot be read: {error}") from error
+        raise DatasetError(hide(f"Dataset {component.name} cannot be read: {error}")) from error
 
 
 def _as_system(asked: Any) -> System:

@@ -9,9 +9,10 @@ from typing import Any
 from uuid import uuid4
 from weakref import finalize
 
-from context_bench.bench.assembly import make_slots, make_stream, needs_threads, with_reader
+from context_bench.bench.assembly import describe_examples, make_slots, make_stream, needs_threads, with_reader
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import check_limits, selection_of
+from context_bench.bench.secrets import secrecy_of
 from context_bench.bench.session import Session, now
 from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset, parse_system
 from context_bench.bench.surroundings import provenance
@@ -117,7 +118,9 @@ def run_evaluation(
             planner.know(facts)
             streams.append(stream)
         else:
-            streams.append(Stream(number, label, _limited(source, max_examples), "", {"label": label}, selection))
+            streams.append(
+                Stream(number, label, _limited(source, max_examples), "", describe_examples(label, source), selection)
+            )
     run = store.run()["id"]
     slots = make_slots(catalog, asked, run, environ)
     _check_resumed(store, slots)
@@ -148,6 +151,7 @@ def run_evaluation(
         max_failed=max_failed,
         order=order,
         expected=None if size is None else size * len(slots) * samples,
+        secrecy=secrecy_of(catalog, asked, [source for _, source in sources], options, environ),
     )
     return session.run(told)
 

@@ -10,6 +10,7 @@ from typing import Any
 from context_bench.bench.planner import Planner
 from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request
+from context_bench.bench.secrets import secrecy_of
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.wiring import DatasetFacts
@@ -64,7 +65,8 @@ def rescore(
     slots = [
         Slot(entry["slot"], entry["label"], _Silent(entry["label"]), entry["key"], False) for entry in store.systems()
     ]
-    workbench = Workbench(WordTokenizer())
+    secrecy = secrecy_of(catalog, request.systems, request.datasets, request.options, os.environ)
+    workbench = Workbench(WordTokenizer(), None, secrecy)
     Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force).jobs())
     store.seal()
     return read_result(path)

@@ -21,7 +21,7 @@ from context_bench.bench.assembly import (
 )
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
-from context_bench.bench.secrets import is_redacted
+from context_bench.bench.secrets import is_redacted, secrecy_of
 from context_bench.bench.session import Session, now
 from context_bench.bench.specs import DatasetSpec
 from context_bench.errors import ConfigurationError, StoreError
@@ -34,6 +34,7 @@ from context_bench.results import EvalResult
 from context_bench.runner.parts import Stream
 from context_bench.runner.progress import Progress
 from context_bench.runner.traffic import usual_workers
+from context_bench.secrecy import Secrecy
 from context_bench.store.reuse import EarlierResponses, run_files
 from context_bench.store.runfile import RunFile
 
@@ -154,6 +155,7 @@ def resume(
         Path(locked) if locked else None,
         log_format,
     )
+    _check_origins(store, session.streams, warn)
     return session.start(store, {"request": recorded["config"], "run_file": str(path)}, None, told)
 
 
@@ -167,6 +169,7 @@ class _Prepared:
     hooks: Hooks
     progress: Progress | None
     workers: int
+    secrecy: Secrecy
 
     def start(
         self, store: RunFile, config: Mapping[str, Any], earlier: EarlierResponses | None, warnings: list[str]
@@ -194,6 +197,7 @@ class _Prepared:
             max_failed=request.max_failed,
             order=request.order,
             expected=request.rows_at_most(len(self.slots)),
+            secrecy=self.secrecy,
         )
         return session.run(warnings)
 
@@ -232,7 +236,22 @@ def _prepare(
     workers = request.max_workers or usual_workers(slots, needs_threads(catalog, systems))
     total = request.rows_at_most(1)
     shown = Progress(slots, total, log_format=log_format) if progress else None
-    return _Prepared(run_id, request, slots, streams, planner, hooks, shown, workers)
+    secrecy = secrecy_of(catalog, systems, request.datasets, request.options, os.environ)
+    return _Prepared(run_id, request, slots, streams, planner, hooks, shown, workers, secrecy)
+
+
+def _check_origins(store: RunFile, streams: Iterable[Stream], warn: Callable[[str], None]) -> None:
+    """Tell of datasets that are not in the edition any more which the run began with."""
+    before = {entry["number"]: entry["description"] for entry in store.datasets()}
+    for stream in streams:
+        was, now_is = before.get(stream.number, {}), stream.description
+        for name in ("source", "revision"):
+            old, new = was.get(name), now_is.get(name)
+            if old is not None and old != new:
+                warn(
+                    f"Dataset {stream.label or stream.fallback!r} has changed since the run began (another {name}): examples "
+                    "that differ are asked again."
+                )
 
 
 def _telling(told: list[str], on_warning: Callable[[str], None] | None) -> Callable[[str], None]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.specs import SystemSpec
-from context_bench.plugins.catalog import Catalog
+from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset
+from context_bench.plugins.catalog import Catalog, Component
+from context_bench.secrecy import REDACTED, Secrecy, secrets_in, secrets_of_url
 
-REDACTED = "***"
-
+_ADDRESS = re.compile(r"\S+://\S+|[^\s/@:]+:[^\s/@]+@\S+")
 _USER = re.compile(r"(?<=//)[^/?#\s]*@")
 _QUERY = re.compile(r"([?&][^=&#\s]*(?:key|token|secret|password|signature|auth)[^=&#\s]*=)[^&#\s]+", re.IGNORECASE)
 
@@ -29,6 +29,63 @@ def safe_spec(catalog: Catalog, spec: SystemSpec) -> SystemSpec:
     """Return a system spec, its steps included, without secrets."""
     steps = tuple(safe_spec(catalog, step) for step in spec.steps)
     return evolve(spec, options=without_secrets(catalog, "systems", spec.name, spec.options), steps=steps)
+
+
+def secrecy_of(
+    catalog: Catalog,
+    systems: Iterable[Any],
+    datasets: Iterable[Any],
+    options: Mapping[str, Mapping[str, Any]] | None,
+    environ: Mapping[str, str] | None,
+) -> Secrecy:
+    """Return what takes the secrets of a run out of texts.
+
+    Known are the values of options that a manifest calls secret, the environment variables that such options name, and the
+    credentials in addresses. What an object keeps to itself is known to nobody else.
+
+    Args:
+        catalog: What is installed.
+        systems, datasets: Specs, those of datasets also as texts; objects among them are passed over.
+        options: Options of evaluators, by name.
+        environ: The environment.
+    """
+    given = [("systems", step.name, step.options) for spec in systems for step in _steps(spec)]
+    for spec in datasets:
+        asked = parse_dataset(spec) if isinstance(spec, str) else spec
+        if isinstance(asked, DatasetSpec):
+            given.append(("datasets", asked.name, asked.options))
+    given += [("evaluators", name, values) for name, values in (options or {}).items()]
+    found: list[str] = []
+    for kind, name, values in given:
+        found += secret_values(catalog.named(kind, name), values)
+    for component in catalog:
+        for option in component.facts.options.values() if component.facts else ():
+            value = (environ or {}).get(option.env) if option.env else None
+            if option.secret and value:
+                found += secrets_in(value)
+    return Secrecy(found)
+
+
+def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the secrets among the options of a component."""
+    secret = {
+        option.name
+        for component in components
+        for option in (component.facts.options.values() if component.facts else ())
+        if option.secret
+    }
+    for name, value in options.items():
+        if name.replace("-", "_") in secret:
+            yield from secrets_in(value)
+        elif isinstance(value, str) and _ADDRESS.fullmatch(value):
+            yield from secrets_of_url(value if "://" in value else f"//{value}")
+
+
+def _steps(spec: Any) -> Iterator[SystemSpec]:
+    if isinstance(spec, SystemSpec):
+        yield spec
+        for step in spec.steps:
+            yield from _steps(step)
 
 
 def is_redacted(value: Any) -> bool:

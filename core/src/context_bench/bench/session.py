@@ -10,6 +10,7 @@ from typing import Any
 from attrs import Factory, frozen
 
 from context_bench.bench.planner import Planner
+from context_bench.bench.surroundings import dependencies, used_distributions
 from context_bench.errors import ContextBenchError, RunStoppedError
 from context_bench.metrics import (
     CompressionRatio,
@@ -26,7 +27,6 @@ from context_bench.plugins.hooks import Hooks
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
-from context_bench.runner.again import Again
 from context_bench.runner.budget import Budget
 from context_bench.runner.failures import Failures
 from context_bench.runner.feed import Feed
@@ -35,13 +35,21 @@ from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.progress import Progress
 from context_bench.runner.routes import is_slow
 from context_bench.runner.traffic import Traffic
+from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
+from context_bench.secrecy import Secrecy
 from context_bench.store.entries import StoredRow
 from context_bench.store.reuse import EarlierResponses
 from context_bench.store.runfile import RunFile
 from context_bench.tokens import WordTokenizer
 
 INTERRUPTED = 130
+
+_UNSCORED = """
+SELECT responses.id FROM responses JOIN examples ON examples.id = responses.id & ~1048575 WHERE label = {label}
+AND NOT EXISTS (SELECT 1 FROM evaluations WHERE response = responses.id AND evaluator = {evaluator})
+AND NOT EXISTS (SELECT 1 FROM failures WHERE response = responses.id AND evaluator = {evaluator})
+"""
 
 
 @frozen(eq=False)
@@ -70,6 +78,7 @@ class Session:
         max_failed: Share of rows that may fail, 0 to 1; the run stops early when it can no longer be met.
         order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.feed.Feed`.
         expected: Rows of the whole run, of all systems and samples; None when nobody knows.
+        secrecy: Takes secrets out of whatever is written.
     """
 
     store: RunFile
@@ -95,6 +104,7 @@ class Session:
     max_failed: float | None = None
     order: str = "interleaved"
     expected: int | None = None
+    secrecy: Secrecy = Factory(Secrecy)
 
     def run(self, warnings: Sequence[str] = ()) -> EvalResult:
         """Do what is still to be done, and return the result of the whole run.
@@ -105,14 +115,20 @@ class Session:
         """
         self.store.begin()
         for slot in self.slots:
-            self.store.add_system(slot.number, slot.label, slot.key, slot.shared, slot.description)
+            self.store.add_system(
+                slot.number, slot.label, slot.key, slot.shared, self.secrecy.of_answer(slot.description)
+            )
         for stream in self.streams:
-            self.store.add_dataset(stream.number, stream.label or stream.fallback, stream.description)
+            self.store.add_dataset(
+                stream.number, stream.label or stream.fallback, self.secrecy.of_answer(stream.description)
+            )
             if stream.label is not None:
                 self.planner.wire(stream.label)
+        self._record_dependencies()
         self._check_score_field()
         self.hooks.run_started(dict(self.config))
-        workbench = Workbench(WordTokenizer(), self.text_fields)
+        workbench = Workbench(WordTokenizer(), self.text_fields, self.secrecy)
+        transcripts = Transcripts(self.store, self.secrecy)
         feed = Feed(
             self.slots,
             self.streams,
@@ -123,16 +139,22 @@ class Session:
             self.earlier.find if self.earlier else None,
             self.keep_bodies,
             self.order,
+            transcripts,
+            self._unscored(),
         )
         started = perf_counter()
         traffic = self._traffic()
         if self.progress is not None:
             self.progress.watch(traffic)
+            if not self.store.is_new:
+                counts = self.store.counts()
+                self.progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self.slots})
         loop = Loop(workbench, self.store, self.max_workers, self._watch(), traffic, self.deadline)
         try:
-            loop.run(feed.jobs(self.store))
-            if self._has_unscored():
-                loop.run(Again(self.store, self.slots, self.planner.wire).jobs())
+            try:
+                loop.run(feed.jobs(self.store))
+            finally:
+                transcripts.close()
         except KeyboardInterrupt:
             self._end("interrupted")
             raise RunStoppedError("Interrupted.", str(self.store.path), INTERRUPTED) from None
@@ -155,34 +177,24 @@ class Session:
         budget = None
         if self.max_cost is not None:
             [(spent,)] = self.store.read(
-                "SELECT coalesce(sum(json_extract(output, '$.usage.cost')), 0) FROM responses WHERE NOT reused"
+                "SELECT coalesce(sum(json_extract(output, '$.usage.cost')), 0) FROM "
+                "(SELECT output FROM responses WHERE NOT reused UNION ALL "
+                "SELECT output FROM turns WHERE response NOT IN (SELECT id FROM responses))"
             )
             budget = Budget(self.max_cost, spent)
         return Traffic(self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, budget)
 
-    def _has_unscored(self) -> bool:
-        """Whether an earlier session ended between the commit of a response and that of its slow scores."""
-        slow = {
-            scorer.number
-            for wiring in self.planner.wirings.values()
-            for scorer in wiring.scorers
-            if self.keep_bodies and is_slow(scorer)
-        }
-        query = (
-            "SELECT 1 FROM responses JOIN examples ON examples.id = responses.id & ~1048575 "
-            "WHERE label IN ({labels}) AND NOT EXISTS (SELECT 1 FROM evaluations "
-            "WHERE response = responses.id AND evaluator = {number}) AND NOT EXISTS "
-            "(SELECT 1 FROM failures WHERE response = responses.id AND evaluator = {number}) LIMIT 1"
-        )
-        for number in slow:
-            labels = ", ".join(
-                str(wiring.number)
-                for wiring in self.planner.wirings.values()
-                if any(scorer.number == number for scorer in wiring.scorers)
-            )
-            if any(self.store.read(query.format(labels=labels, number=number))):
-                return True
-        return False
+    def _unscored(self) -> dict[int, set[int]]:
+        """Return the slow evaluators that have said nothing of a response, by its packed identity.
+
+        An earlier session ended between the commit of the response and that of its slow scores.
+        """
+        found: dict[int, set[int]] = {}
+        for label in () if self.store.is_new else self.store.labels():
+            for scorer in filter(is_slow, self.planner.wire(label.label).scorers):
+                for (row,) in self.store.read(_UNSCORED.format(label=label.number, evaluator=scorer.number)):
+                    found.setdefault(row, set()).add(scorer.number)
+        return found
 
     def _check_score_field(self) -> None:
         """Find a misspelt score before the first example, where every label and key is known by then."""
@@ -208,7 +220,17 @@ class Session:
 
         return watch
 
+    def _record_dependencies(self) -> None:
+        """Record the versions of what core and the plugins in use require, for a file that somebody keeps."""
+        if self.owner is not None:
+            return
+        used = used_distributions(self.store)
+        before = self.store.run()["provenance"].get("dependencies", {})
+        if not used <= before.keys():
+            self.store.add_provenance({"dependencies": before | dependencies(used)})
+
     def _end(self, status: str) -> int:
+        self._record_dependencies()
         self.store.finish(status, now())
         if self.owner is None:
             self.store.seal()

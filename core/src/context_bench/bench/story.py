@@ -8,6 +8,7 @@ from typing import Any
 
 from context_bench.errors import StoreError, did_you_mean
 from context_bench.results import row_to_dict
+from context_bench.runner.transcript import output_of
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import RowId
 from context_bench.store.reuse import run_files
@@ -33,6 +34,11 @@ def row_stories(path: Path, example_id: str) -> list[dict[str, Any]]:
             found["example"] = example
             found["output"] = dict(row.output)
             found["failed"] = row.failed
+            identity = RowId(*RowId.unpack(number)[:2], row.slot, row.sample)
+            found["turns"] = [
+                {"response": output["response"], "latency": output["latency"], "attempts": output["attempts"]}
+                for output in map(output_of, store.turns(identity))
+            ]
             found["wiring"] = {
                 name: entry.get("rule") or entry.get("reason") or "wired" if isinstance(entry, Mapping) else "wired"
                 for name, entry in wired.items()
@@ -41,6 +47,38 @@ def row_stories(path: Path, example_id: str) -> list[dict[str, Any]]:
                 error["traceback"] = failure.traceback
             told.append(found)
     return told
+
+
+def failure_causes(path: Path, most: int = 3) -> list[str]:
+    """Return a line for each kind of failure of a run, the most frequent first: how many, whose, what it said, and where.
+
+    Beyond ``most`` kinds, one more line says how many there are.
+    """
+    store = RunFile.open(path)
+    systems = {entry["slot"]: entry["label"] for entry in store.systems()}
+    evaluators = {entry["number"]: entry["id"] for entry in store.evaluators()}
+    found = list(store.read(_CAUSES))
+    lines = []
+    for slot, evaluator, kind, count, message, example_id, _ in found[:most]:
+        who = f"evaluator {evaluators[evaluator]}" if evaluator in evaluators else systems[slot]
+        said = " ".join(message.split())
+        said = f": {said[:_LONGEST_CAUSE]}{'...' * (len(said) > _LONGEST_CAUSE)}" if said else ""
+        rows = "1 row" if count == 1 else f"{count} rows"
+        lines.append(f"{who}, {rows}: {kind}{said} (explain row {path} '{example_id}')")
+    if len(found) > most:
+        others = len(found) - most
+        lines.append(f"and {others} other {'kind' if others == 1 else 'kinds'} of failure")
+    return lines
+
+
+_LONGEST_CAUSE = 200
+
+# The bare columns are those of the row with the smallest `response`: SQLite promises it for min().
+_CAUSES = """
+SELECT (response >> 10) & 1023 AS slot, evaluator, kind, count(*), message, example_id, min(response)
+FROM failures JOIN examples ON examples.id = response & ~1048575
+GROUP BY slot, evaluator, kind ORDER BY count(*) DESC, min(response)
+"""
 
 
 def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> list[dict[str, Any]]:

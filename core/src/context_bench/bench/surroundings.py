@@ -5,10 +5,13 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from context_bench import __version__
 from context_bench.plugins.catalog import Catalog
+from context_bench.store.runfile import RunFile
 
 
 def provenance(catalog: Catalog) -> dict[str, Any]:
@@ -26,6 +29,45 @@ def provenance(catalog: Catalog) -> dict[str, Any]:
         },
         "git": _git_state(),
     }
+
+
+def used_distributions(store: RunFile) -> set[str]:
+    """Return core and the distributions whose components a run uses, those met so far."""
+    systems = [step for entry in store.systems() for step in entry["description"].get("steps", [entry["description"]])]
+    names = [step.get("adapter", "") for step in systems]
+    names += [entry["description"].get("component", "") for entry in store.datasets()]
+    names += [entry["provenance"].get("evaluator", "") for entry in store.evaluators()]
+    return {"context-bench", *(name.partition("/")[0] for name in names if "/" in name)}
+
+
+def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
+    """Return, for each of these distributions, the versions of what it requires; None for what is not installed.
+
+    Requirements for another system or of an extra are named only where they are installed.
+    """
+    from importlib_metadata import PackageNotFoundError, distribution
+
+    from context_bench.plugins.installed import requirements, version_of
+
+    @cache
+    def version(name: str) -> str | None:
+        try:
+            return version_of(distribution(name))
+        except PackageNotFoundError:
+            return None
+
+    found: dict[str, dict[str, str | None]] = {}
+    for name in sorted(set(names)):
+        try:
+            needed = requirements(distribution(name))
+        except PackageNotFoundError:
+            continue
+        found[name] = {
+            other: version(other)
+            for other, is_plain in sorted(needed.items())
+            if is_plain or version(other) is not None
+        }
+    return found
 
 
 def _git_state() -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.wiring import DatasetFacts
 from context_bench.runner.again import Again
 from context_bench.runner.parts import LabelWiring, Slot
+from context_bench.runner.transcript import output_of
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json
 from context_bench.store.keys import RowId, example_key, output_key
@@ -93,9 +94,15 @@ def _check_tables(store: RunFile, found: Verification) -> None:
 def _check_rows(store: RunFile, found: Verification) -> None:
     for _ in store.rows():
         found.rows += 1
+    turns: dict[int, list[Any]] = {}
+    if store.has_turns:
+        for (number,) in store.read("SELECT DISTINCT response FROM turns"):
+            turns[number] = [output_of(turn)["response"] for turn in store.turns(RowId.unpack(number))]
     for number, output, digest in store.read("SELECT id, output, hash FROM responses ORDER BY id"):
         if output_key(from_json(output)) != digest:
             found.blame(f"The output at {RowId.unpack(number)} is not the one that was hashed.")
+        if number in turns and turns[number] != from_json(output).get("turn_responses"):
+            found.blame(f"The turns at {RowId.unpack(number)} are not those of its response.")
 
 
 def _check_examples(store: RunFile, found: Verification) -> None:

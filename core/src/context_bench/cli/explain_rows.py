@@ -64,6 +64,8 @@ def _show_row(story: dict[str, Any]) -> None:
     _line("dataset", f"{story['dataset'] or 'rows without a label'}, place {story['position']}")
     for name, value in (story["example"] or {}).items():
         _line(name, _short(value))
+    for number, turn in enumerate(story["turns"], start=1):
+        _line(f"turn {number}", f"{_short(turn['response'])} ({turn['latency']:.3f} s, kept)")
     _line("response", _short(story["response"]))
     measured = {name: value for name, value in story["metadata"].items() if name != "headers"}
     told = ", ".join(f"{name} {value}" for name, value in measured.items())

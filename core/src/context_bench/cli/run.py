@@ -268,7 +268,7 @@ def run(
         return error.exit_code
     reports.write(result)
     click.echo(f"Run file: {path}", err=True)
-    return failed_share(result, allowed)
+    return failed_share(result, allowed, path)
 
 
 @click.command(cls=_DeclaredOptions)
@@ -301,14 +301,19 @@ def stopped(error: RunStoppedError) -> int:
     return error.exit_code
 
 
-def failed_share(result: Any, max_failed: float) -> int:
-    """Return exit code 12 when too many rows failed, and say so."""
+def failed_share(result: Any, max_failed: float, path: Path) -> int:
+    """Say how many rows failed and why, and return exit code 12 when they are too many."""
+    from context_bench.bench.story import failure_causes
+
     rows = sum(values.get("num_rows", 0) for values in result.summary.values())
     failed = sum(values.get("num_failed", 0) for values in result.summary.values())
     if not failed:
         return 0
     share = 100 * failed / rows
-    click.echo(f"{failed:.0f} of {rows:.0f} rows failed ({share:.1f} %) and count as wrong.", err=True)
+    shown = f"{share:.1f}" if share >= 0.1 else f"{share:.1g}"
+    click.echo(f"{failed:.0f} of {rows:.0f} rows failed ({shown} %) and count as wrong.", err=True)
+    for cause in failure_causes(path):
+        click.echo(f"  {cause}", err=True)
     if share > max_failed:
         click.echo(f"That is more than --max-failed {max_failed:g} allows.", err=True)
         return 12

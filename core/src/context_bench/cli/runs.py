@@ -74,7 +74,7 @@ def resume(
     except RunStoppedError as error:
         return stopped(error)
     reports.write(result)
-    return failed_share(result, allowed)
+    return failed_share(result, allowed, run_file)
 
 
 @click.command()

@@ -71,19 +71,23 @@ def copies(distributions: list[Any]) -> list[Copy]:
 
 def missing_requirements(metadata: Any, installed: Mapping[str, object]) -> list[str]:
     """Return the requirements of a distribution that are not installed. Those with a marker are left to the import."""
+    return [name for name, is_plain in requirements(metadata).items() if is_plain and normalise(name) not in installed]
+
+
+def requirements(metadata: Any) -> dict[str, bool]:
+    """Return the names of what a distribution requires, and whether it does so anywhere: without a marker."""
     try:
         text = metadata.read_text("METADATA") or metadata.read_text("PKG-INFO") or ""
     except (OSError, UnicodeDecodeError):
-        return []
-    missing = []
+        return {}
+    found: dict[str, bool] = {}
     for line in text.partition("\n\n")[0].splitlines():
-        if line.startswith("Requires-Dist:") and ";" not in line:
+        if line.startswith("Requires-Dist:"):
             requirement = line[len("Requires-Dist:") :].strip()
             end = next((i for i, letter in enumerate(requirement) if not (letter.isalnum() or letter in "-_.")), None)
             name = requirement[:end]
-            if normalise(name) not in installed:
-                missing.append(name)
-    return missing
+            found[name] = found.get(name, False) or ";" not in line
+    return found
 
 
 def normalise(name: str) -> str:
@@ -92,7 +96,7 @@ def normalise(name: str) -> str:
 
 
 def _copy(metadata: Any) -> Copy:
-    return Copy(metadata, _folder(metadata), _version(metadata))
+    return Copy(metadata, _folder(metadata), version_of(metadata))
 
 
 def _name(metadata: Any) -> str:
@@ -104,7 +108,7 @@ def _name(metadata: Any) -> str:
     return normalise(_asked(metadata, "Name"))
 
 
-def _version(metadata: Any) -> str:
+def version_of(metadata: Any) -> str:
     """Return the version from the folder's name, which is thirty times cheaper than parsing METADATA."""
     path = getattr(metadata, "_path", None)
     stem, _, suffix = (path.name if path is not None else "").rpartition(".")

@@ -11,6 +11,7 @@ from typing import Any
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, Component, singular
 from context_bench.plugins.options import read_options
+from context_bench.secrecy import Secrecy, secrets_in
 
 
 def load(component: Component) -> Any:
@@ -76,14 +77,17 @@ def build(component: Component, options: Mapping[str, Any], environ: Mapping[str
         if arguments:
             raise ConfigurationError(f"{where} takes no options: its entry point names an object, not a class.")
         return factory
+    secret = {option.name for option in facts.options.values() if option.secret} if facts else set()
+    hide = Secrecy(found for name in secret for found in secrets_in(arguments.get(name))).of
     try:
         return factory(**arguments)
     except ContextBenchError:
         raise
     except (TypeError, ValueError, OSError) as error:
-        raise ConfigurationError(f"{where} cannot be set up: {error}") from error
+        raise ConfigurationError(hide(f"{where} cannot be set up: {error}")) from error
     except Exception as error:
-        raise PluginError(f"{where} ({component.id}) cannot be set up: {type(error).__name__}: {error}") from error
+        text = f"{where} ({component.id}) cannot be set up: {type(error).__name__}: {error}"
+        raise PluginError(hide(text)) from error
 
 
 def _failed(component: Component, error: BaseException) -> Component:

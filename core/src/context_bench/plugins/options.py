@@ -44,7 +44,7 @@ class Option(NamedTuple):
         converted = self._convert(value, where)
         if self.choices and converted not in self.choices:
             raise ConfigurationError(
-                f"{where}: {self.name} is {value!r}, but must be one of {', '.join(map(str, self.choices))}."
+                f"{where}: {self.name} is {self._shown(value)}, but must be one of {', '.join(map(str, self.choices))}."
             )
         return converted
 
@@ -83,7 +83,10 @@ class Option(NamedTuple):
             if isinstance(value, list | tuple):
                 return list(value)
         expected = {"bool": "true or false", "list": "a list (a/b/c on the command line)"}.get(self.type, self.type)
-        raise ConfigurationError(f"{where}: {self.name} is {value!r}, but must be {expected}.")
+        raise ConfigurationError(f"{where}: {self.name} is {self._shown(value)}, but must be {expected}.")
+
+    def _shown(self, value: Any) -> str:
+        return "***" if self.secret else repr(value)
 
 
 _TYPES: dict[str, tuple[type, ...]] = {

@@ -1,51 +1,114 @@
-"""Conversations: rows with ``multi_turn`` and ``turns`` go through a system's ``process_conversation``."""
+"""Conversations: rows with ``multi_turn`` and ``turns``, asked turn by turn where the system can be asked so.
+
+A system with ``process_turn(turns)`` is asked for the answer to the last of the turns it is given, and each answer is safe
+before the next turn is asked. One with ``process_conversation(turns)`` alone owns the whole conversation: it gives all of
+its replies at once, so there is nothing to keep before the last.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import isawaitable, iscoroutinefunction
+from time import perf_counter
 from typing import Any
 
 from context_bench.records import Usage
+from context_bench.runner.transcript import Transcript, Transcripts, output_of
+from context_bench.runner.work import take_apart
+from context_bench.store.encoding import isolate, to_json
+from context_bench.store.entries import StoredTurn
+from context_bench.store.keys import RowId
 
 
 class Conversational:
-    """A system whose multi-turn rows go through its ``process_conversation(turns)``, and all others through ``process``.
+    """A system whose multi-turn rows are asked turn by turn, or as a whole, and all others through ``process``.
 
     Everything else about the system is as it was.
 
     Args:
-        system: A system with ``process_conversation``. It returns the assistant's replies in order, as texts or as
-            ``{"content": ..., "usage": ...}``, or an output with ``turn_responses`` of its own.
+        system: A system with ``process_turn`` or ``process_conversation`` (or their async forms, ``aprocess_turn`` and
+            ``aprocess_conversation``). A turn's answer is a text or an output with a text ``response``. A whole conversation
+            is the assistant's replies in order, as texts or as ``{"content": ..., "usage": ...}``, or an output with
+            ``turn_responses`` of its own.
     """
 
     def __init__(self, system: Any) -> None:
         self._system = system
         self.name = system.name
-        if hasattr(system, "aprocess") and hasattr(system, "aprocess_conversation"):
+        self.is_asked_by_turn = takes_turns(system)
+        self._talk = "process_turn" if self.is_asked_by_turn else "process_conversation"
+        talks_async = _async_way(system, self._talk) is not None
+        if iscoroutinefunction(system.process) or (talks_async and _async_way(system, "process")):
             self.aprocess = self._aprocess
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in ("_system", "aprocess"):
-            raise AttributeError(name)  # without aprocess_conversation, the async way would miss process_conversation
+            raise AttributeError(name)  # without an async way to talk, the async way would miss conversations
         return getattr(self._system, name)
 
     def process(self, example: dict[str, Any]) -> Mapping[str, Any]:
         """Return the output for an example, a conversation or not."""
         if not is_conversation(example):
             return self._system.process(example)  # type: ignore[no-any-return]
+        if self.is_asked_by_turn:
+            return self.converse(example, _forgetful())
         return conversation_output(self._system.process_conversation(example["turns"]))
 
     async def _aprocess(self, example: dict[str, Any]) -> Mapping[str, Any]:
         if not is_conversation(example):
-            return await self._system.aprocess(example)  # type: ignore[no-any-return]
-        return conversation_output(await self._system.aprocess_conversation(example["turns"]))
+            return await _awaited(_async_way(self._system, "process"), example)  # type: ignore[no-any-return]
+        if self.is_asked_by_turn:
+            return await self.aconverse(example, _forgetful())
+        way = _async_way(self._system, self._talk)
+        if way is None:
+            return conversation_output(await asyncio.to_thread(self._system.process_conversation, example["turns"]))
+        return conversation_output(await _awaited(way, example["turns"]))
+
+    def converse(self, example: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Any]:
+        """Return the output of a conversation; turns that its transcript holds are not asked again."""
+        talk = _Talk(example["turns"])
+        for number, history in talk.questions():
+            turn = transcript.recall(number, history)
+            if turn is None:
+                started = perf_counter()
+                found = self._system.process_turn(isolate(history))
+                turn = _kept(transcript, number, history, found, perf_counter() - started)
+            talk.add(turn)
+        return talk.output()
+
+    async def aconverse(self, example: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Any]:
+        """Do the same without blocking the event loop."""
+        talk = _Talk(example["turns"])
+        way = _async_way(self._system, self._talk)
+        for number, history in talk.questions():
+            turn = await asyncio.to_thread(transcript.recall, number, history)
+            if turn is None:
+                started = perf_counter()
+                found = await _awaited(way, isolate(history))
+                seconds = perf_counter() - started
+                turn = await asyncio.to_thread(_kept, transcript, number, history, found, seconds)
+            talk.add(turn)
+        return talk.output()
 
 
 def with_conversations(system: Any) -> Any:
-    """Return the system ready for multi-turn rows; one that reads ``multi_turn`` by itself stays as it is."""
+    """Return the system ready for multi-turn rows.
+
+    One that can only be asked for a whole conversation, and reads ``multi_turn`` by itself, stays as it is.
+    """
+    if takes_turns(system):
+        return Conversational(system)
     if not callable(getattr(system, "process_conversation", None)):
         return system
     return system if "multi_turn" in (getattr(system, "reads", None) or ()) else Conversational(system)
+
+
+def takes_turns(system: Any) -> bool:
+    """Whether a system can be asked turn by turn."""
+    if callable(getattr(system, "process_turn", None)):
+        return True
+    return callable(getattr(system, "aprocess_turn", None)) and _async_way(system, "process") is not None
 
 
 def is_conversation(example: Mapping[str, Any]) -> bool:
@@ -71,11 +134,100 @@ def conversation_output(replies: Any) -> Mapping[str, Any]:
     found: dict[str, Any] = {"response": texts[-1], "turn_responses": texts}
     usages = [usage for reply in replies if isinstance(reply, Mapping) and (usage := Usage.read(reply)) is not None]
     if usages:
-        total = usages[0]
-        for usage in usages[1:]:
-            total = total + usage
-        found["usage"] = total.to_dict()
+        found["usage"] = _sum(usages).to_dict()
         found["turn_usage"] = [usage.to_dict() for usage in usages]
     elif isinstance(getattr(replies, "usage", None), Mapping):
         found["usage"] = dict(replies.usage)  # type: ignore[attr-defined]
     return found
+
+
+class _Talk:
+    """A conversation under way. A user turn that is followed by a given assistant turn is history, and not asked.
+
+    Args:
+        turns: User turns as text, or turns as ``{"role", "content"}``.
+
+    Raises:
+        ValueError: The turns are malformed, or none of them is to be answered.
+    """
+
+    def __init__(self, turns: Sequence[Any]) -> None:
+        self._turns = turns
+        roles = [_role(turn, place) for place, turn in enumerate(turns)]
+        self._open = {
+            place
+            for place, role in enumerate(roles)
+            if role == "user" and roles[place + 1 : place + 2] != ["assistant"]
+        }
+        if not self._open:
+            raise ValueError("There is nothing to ask: the conversation has no user turn without an answer.")
+        self._history: list[Any] = []
+        self._outputs: list[Mapping[str, Any]] = []
+
+    def questions(self) -> Iterator[tuple[int, list[Any]]]:
+        """Yield the number of each turn to ask, and everything that was said up to it; :meth:`add` the answer then."""
+        for place, turn in enumerate(self._turns):
+            self._history.append(turn)
+            if place in self._open:
+                yield len(self._outputs), list(self._history)
+
+    def add(self, turn: StoredTurn) -> None:
+        """Take the answer to the latest question."""
+        output = output_of(turn)
+        self._outputs.append(output)
+        self._history.append({"role": "assistant", "content": output["response"]})
+
+    def output(self) -> dict[str, Any]:
+        """Return the output of the whole: that of the last turn, all responses, and sums of what was used."""
+        found = {
+            **self._outputs[-1],
+            "turn_responses": [output["response"] for output in self._outputs],
+            "latency": sum(output["latency"] for output in self._outputs),
+            "attempts": sum(output["attempts"] for output in self._outputs),
+        }
+        usages = [Usage.read(output) or Usage() for output in self._outputs]
+        if any("usage" in output for output in self._outputs):
+            found["usage"] = _sum(usages).to_dict()
+            found["turn_usage"] = [usage.to_dict() for usage in usages]
+        return found
+
+
+def _kept(transcript: Transcript, number: int, history: Sequence[Any], found: Any, seconds: float) -> StoredTurn:
+    output, measured = take_apart({"response": found} if isinstance(found, str) else found, seconds)
+    if not isinstance(output.get("response"), str):
+        raise TypeError(f"the answer to turn {number + 1} has no text under 'response'")
+    return transcript.keep(number, history, to_json(output), measured.latency, measured.attempts, measured.rest)
+
+
+def _role(turn: Any, place: int) -> str:
+    if isinstance(turn, str):
+        return "user"
+    if isinstance(turn, Mapping) and isinstance(turn.get("role"), str) and "content" in turn:
+        return str(turn["role"])
+    raise ValueError(f"turns[{place}] must be text or a mapping with `role` and `content`.")
+
+
+def _sum(usages: Sequence[Usage]) -> Usage:
+    total = usages[0]
+    for usage in usages[1:]:
+        total = total + usage
+    return total
+
+
+def _forgetful() -> Transcript:
+    return Transcripts().of(RowId(0, 0), b"", b"")
+
+
+def _async_way(system: Any, name: str) -> Callable[..., Any] | None:
+    """Return what is awaited for a method: its async form, or itself when it is async."""
+    found = getattr(system, f"a{name}", None)
+    if callable(found):
+        return found  # type: ignore[no-any-return]
+    found = getattr(system, name, None)
+    return found if iscoroutinefunction(found) else None
+
+
+async def _awaited(way: Callable[..., Any] | None, value: Any) -> Any:
+    assert way is not None
+    found = way(value)
+    return await found if isawaitable(found) else found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from context_bench.errors import ContextBenchError
 from context_bench.store.entries import StoredRow
 
+_LONGEST = 300
+
 
 class TooManyFailuresError(ContextBenchError):
     """More rows failed than may."""
@@ -25,6 +27,10 @@ class Failures:
         self._expected = expected
         self._failed = 0
 
+    @staticmethod
+    def _cause(row: StoredRow) -> str:
+        return " ".join(str(row.failures[0][1]).split())[:_LONGEST] if row.failures else "unknown"
+
     def row(self, row: StoredRow) -> None:
         """Count a row.
 
@@ -37,5 +43,5 @@ class Failures:
         if self._failed > self._most * self._expected:
             raise TooManyFailuresError(
                 f"{self._failed} of {self._expected} rows have failed, more than the share of {self._most:g} that may "
-                "(--max-failed). The last failure is in the run file."
+                f"(--max-failed). The last one: {self._cause(row)}"
             )

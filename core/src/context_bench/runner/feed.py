@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
+from attrs import evolve
+
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
+from context_bench.runner.conversation import Conversational, is_conversation
 from context_bench.runner.parts import LabelWiring, Slot, Stream
 from context_bench.runner.selection import Placed
+from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Job, Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
 from context_bench.store.entries import StoredExample
@@ -38,6 +42,8 @@ class Feed:
         keep_bodies: Whether examples are stored whole.
         order: ``"interleaved"`` gives each example to all systems before the next example, so that no system meets a
             warmer server than another; ``"system"`` gives all examples to one system before the next system.
+        transcripts: Keeps the turns of conversations.
+        unscored: Evaluators that have said nothing of a response that is done, by its packed identity: they get it again.
     """
 
     def __init__(
@@ -51,6 +57,8 @@ class Feed:
         reuse: Callable[[bytes], tuple[Mapping[str, Any], float] | None] | None = None,
         keep_bodies: bool = True,
         order: str = "interleaved",
+        transcripts: Transcripts | None = None,
+        unscored: Mapping[int, Collection[int]] | None = None,
     ) -> None:
         self._slots = tuple(slots)
         self._streams = tuple(streams)
@@ -61,6 +69,13 @@ class Feed:
         self._reuse = reuse
         self._keep_bodies = keep_bodies
         self._in_turn = order == "system" and len(self._slots) > 1
+        self._unscored = unscored or {}
+        self._transcripts = transcripts or Transcripts()
+        self._talking = {
+            slot.number
+            for slot in self._slots
+            if isinstance(slot.system, Conversational) and slot.system.is_asked_by_turn
+        }
         self._wirings: dict[str, LabelWiring] = {}
         self.skipped = 0
         self.examples = 0
@@ -73,13 +88,13 @@ class Feed:
             ContextBenchError: The wiring of a label failed.
         """
         if not self._in_turn:
-            yield from self._pass(self._slots, self._read(store))
+            yield from self._pass(self._slots, self._read(store), store)
             return
         with Spool() as spool:
             first, *others = self._slots
-            yield from self._pass((first,), spool.keep(self._read(store)))
+            yield from self._pass((first,), spool.keep(self._read(store)), store)
             for slot in others:
-                yield from self._pass((slot,), spool)
+                yield from self._pass((slot,), spool, store)
 
     def _read(self, store: RunFile | None) -> Iterator[Fed]:
         for stream in self._streams:
@@ -106,7 +121,7 @@ class Feed:
             if store is not None:
                 store.close_dataset(stream.number, length, content.digest())
 
-    def _pass(self, slots: Sequence[Slot], examples: Iterable[Fed]) -> Iterator[Job]:
+    def _pass(self, slots: Sequence[Slot], examples: Iterable[Fed], store: RunFile | None) -> Iterator[Job]:
         done = self._done()
         number, known = next(done, _NOTHING)
         for fed in examples:
@@ -124,6 +139,8 @@ class Feed:
                         number, known = next(done, _NOTHING)
                     if number == packed and known == response:
                         self.skipped += 1
+                        if packed in self._unscored and store is not None:
+                            yield self._again(store, identity, slot, wiring, fed, response)
                         continue
                     if tokens is None:
                         tokens = self._workbench.input_tokens(example)
@@ -131,8 +148,17 @@ class Feed:
                     output, latency = None, 0.0
                     if self._reuse is not None and slot.shared:
                         output, latency = self._reuse(response) or (None, 0.0)
-                    yield Job(identity, slot, wiring, example, response, tokens, key, stored, output, latency)
+                    job = Job(identity, slot, wiring, example, response, tokens, key, stored, output, latency)
+                    if slot.number in self._talking and output is None and is_conversation(example):
+                        job = evolve(job, transcript=self._transcripts.of(identity, slot.key, seen))
+                    yield job
                     stored = None
+
+    def _again(self, store: RunFile, row: RowId, slot: Slot, wiring: LabelWiring, fed: Fed, response: bytes) -> Job:
+        """Return the job of the evaluators that an earlier session did not wait for."""
+        [(output,)] = store.read(f"SELECT output FROM responses WHERE id = {row.pack()}")
+        wanted = tuple(scorer for scorer in wiring.scorers if scorer.number in self._unscored[row.pack()])
+        return Job(row, slot, wiring, fed.example, response, 0, fed.key, output=from_json(output), only=wanted)
 
     def _stored(self, fed: Fed, wiring: LabelWiring) -> StoredExample:
         """Return the example as it is written, before the first row of it that is not done."""

@@ -29,7 +29,6 @@ from context_bench.runner.traffic import Traffic
 from context_bench.runner.window import Window
 from context_bench.runner.work import Answer, Job, Workbench, claim, scores_only
 from context_bench.runner.writer import Writer
-from context_bench.store.encoding import isolate
 from context_bench.store.entries import StoredRow
 from context_bench.store.runfile import RunFile
 
@@ -215,7 +214,7 @@ class Lanes:
             while not ticket.is_settled:
                 started = perf_counter()
                 try:
-                    found = slot.system.process(isolate(ticket.job.example))
+                    found = ticket.job.ask()
                     seconds = perf_counter() - started
                     usage = self._traffic.answered(slot, found, seconds)
                     self._take(ticket, found, seconds)
@@ -300,12 +299,11 @@ class Lanes:
             return False
         ticket.start()
         usage = None
-        ask: Any = getattr(slot.system, "aprocess", None) or slot.system.process
         try:
             while not ticket.is_settled:
                 started = perf_counter()
                 try:
-                    found = ask(isolate(ticket.job.example))
+                    found = ticket.job.aask()
                     if isawaitable(found):
                         found = await found
                     seconds = perf_counter() - started
@@ -406,6 +404,8 @@ class Lanes:
         if ticket.job.output is None and ticket.leave():
             self._traffic.leave(ticket.job.slot, None, False)
         self._end(ticket, ticket.late)
+        if ticket.job.transcript is not None:
+            ticket.job.transcript.give_up()
         if ticket.cancel is not None:
             ticket.cancel()
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from context_bench.runner.parts import Slot
 from context_bench.runner.traffic import Traffic
 from context_bench.store.entries import StoredRow
 
+if TYPE_CHECKING:
+    from context_bench.runner.bars import Bars
+
 _SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BETWEEN_BARS = 0.1
 _REMEMBERED_LATENCIES = 1000
 
 
@@ -22,6 +27,7 @@ class Tally:
 
     Attributes:
         done: Rows committed, failed ones included.
+        kept: Those of them that an earlier session of the run had done.
         failed: Rows whose system failed.
         reused: Rows taken from earlier runs.
         tokens: Tokens of prompts and responses.
@@ -29,7 +35,7 @@ class Tally:
     """
 
     def __init__(self) -> None:
-        self.done = self.failed = self.reused = self.tokens = 0
+        self.done = self.kept = self.failed = self.reused = self.tokens = 0
         self.latencies: deque[float] = deque(maxlen=_REMEMBERED_LATENCIES)
 
     def row(self, row: StoredRow) -> None:
@@ -45,7 +51,7 @@ class Tally:
     @property
     def p95(self) -> float | None:
         """Seconds within which 95 of 100 of the latest calls ended."""
-        ordered = sorted(self.latencies)
+        ordered = sorted(self.latencies.copy())  # rows are counted on other threads meanwhile
         return ordered[int(0.95 * (len(ordered) - 1))] if ordered else None
 
 
@@ -73,15 +79,23 @@ class Progress:
         self._tallies = {number: Tally() for number in self._labels}
         self._traffic: Traffic | None = None
         self._is_json = log_format == "json"
-        self._bars: Any = None
-        self._tasks: dict[int, Any] = {}
-        self._started = self._last_line = self._last_note = monotonic()
-        if self._stream.isatty() and not self._is_json:
+        self._bars: Bars | None = None
+        self._last_bar = 0.0
+        self._started = self._last_line = monotonic()
+        if self._is_terminal() and not self._is_json:
             self._open_bars()
 
     def watch(self, traffic: Traffic) -> None:
         """Show, too, what is in flight, what was asked again, and what it cost."""
         self._traffic = traffic
+
+    def resume(self, done: Mapping[int, int]) -> None:
+        """Begin with the rows that an earlier session of the run has done, by slot."""
+        for slot, count in done.items():
+            self._tallies[slot].done = self._tallies[slot].kept = count
+        if self._bars is not None:
+            self._move_bars()
+            self._bars.refresh()
 
     def row(self, row: StoredRow) -> None:
         """Count one committed row."""
@@ -91,10 +105,9 @@ class Progress:
         tally.row(row)
         now = monotonic()
         if self._bars is not None:
-            self._bars.update(self._tasks[row.id.slot], advance=1)
-            if now - self._last_note >= 0.25:
-                self._last_note = now
-                self._annotate()
+            if now - self._last_bar >= _SECONDS_BETWEEN_BARS:
+                self._last_bar = now
+                self._move_bars()
         elif now - self._last_line >= _SECONDS_BETWEEN_LINES:
             self._last_line = now
             self._write()
@@ -102,7 +115,7 @@ class Progress:
     def close(self) -> None:
         """Leave the last state on the screen."""
         if self._bars is not None:
-            self._annotate()
+            self._move_bars()
             self._bars.stop()
         elif any(tally.done for tally in self._tallies.values()):
             self._write()
@@ -111,7 +124,7 @@ class Progress:
         """Return what is known of a system's rows; ``eta`` and ``p95`` are seconds."""
         tally, traffic = self._tallies[slot], self._traffic
         seconds = monotonic() - self._started
-        fresh = tally.done - tally.reused
+        fresh = tally.done - tally.reused - tally.kept
         left = None if self._total is None else max(0, self._total - tally.done)
         return {
             "system": self._labels[slot],
@@ -121,7 +134,7 @@ class Progress:
             "failed": tally.failed,
             "retried": traffic.retried.get(slot, 0) if traffic else 0,
             "in_flight": traffic.in_flight.get(slot, 0) if traffic else 0,
-            "rows_per_second": round(tally.done / max(seconds, 1e-9), 2),
+            "rows_per_second": round((tally.done - tally.kept) / max(seconds, 1e-9), 2),
             "p95": None if tally.p95 is None else round(tally.p95, 4),
             "tokens": tally.tokens,
             "cost": traffic.cost.get(slot) if traffic else None,
@@ -134,33 +147,26 @@ class Progress:
             line = json.dumps({"event": "progress", **state}, ensure_ascii=False) if self._is_json else _line(state)
             print(line, file=self._stream, flush=True)
 
-    def _annotate(self) -> None:
-        for slot, task in self._tasks.items():
-            self._bars.update(task, note=_note(self.state(slot)))
+    def _move_bars(self) -> None:
+        assert self._bars is not None
+        for slot, tally in self._tallies.items():
+            self._bars.set_done(slot, tally.done)
 
     def _open_bars(self) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        from context_bench.runner.bars import Bars
 
-        self._bars = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
-            console=Console(file=self._stream),
+        self._bars = Bars(
+            self._stream,
+            self._labels,
+            self._total,
+            left=lambda slot: self.state(slot)["eta"],
+            note=lambda slot: _note(self.state(slot)),
         )
-        for number, label in self._labels.items():
-            self._tasks[number] = self._bars.add_task(label, total=self._total, note="")
         self._bars.start()
+
+    def _is_terminal(self) -> bool:
+        """Whether bars can be drawn: a dumb terminal moves no cursor."""
+        return self._stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 def _line(state: dict[str, Any]) -> str:

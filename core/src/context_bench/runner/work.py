@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from traceback import format_exception
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve
 
@@ -14,10 +14,14 @@ from context_bench.errors import WiringError
 from context_bench.records import Failure, Usage
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.runner.refusals import CallRefusedError, is_refusal
-from context_bench.store.encoding import isolate, to_json
+from context_bench.secrecy import Secrecy
+from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.entries import StoredEvaluation, StoredExample, StoredRow
 from context_bench.store.keys import RowId, example_key, output_key, score_key
 from context_bench.tokens import PROMPT_FIELDS, count_fields
+
+if TYPE_CHECKING:
+    from context_bench.runner.transcript import Transcript
 
 
 @define(eq=False)  # one for every row: a frozen one takes three times as long to make
@@ -36,6 +40,7 @@ class Job:
         output: A response from an earlier run, to be scored without asking the system.
         latency: What the earlier response took.
         only: Scorers to run on a response that is stored already; None runs them all on a new one.
+        transcript: The answered turns, when the example is a conversation and its system is asked turn by turn.
     """
 
     id: RowId
@@ -49,6 +54,26 @@ class Job:
     output: Mapping[str, Any] | None = None
     latency: float = 0.0
     only: tuple[Scorer, ...] | None = None
+    transcript: Transcript | None = None
+
+    def ask(self) -> Any:
+        """Return what the system says of a private copy of the example."""
+        system: Any = self.slot.system
+        if self.transcript is None:
+            return system.process(isolate(self.example))
+        return system.converse(isolate(self.example), self.transcript)
+
+    def aask(self) -> Any:
+        """Return what is awaited for it, or is the answer already, when the system is async."""
+        system: Any = self.slot.system
+        if self.transcript is None:
+            return (getattr(system, "aprocess", None) or system.process)(isolate(self.example))
+        return system.aconverse(isolate(self.example), self.transcript)
+
+    @property
+    def turns(self) -> int:
+        """How many turns of its conversation are kept."""
+        return 0 if self.transcript is None else self.transcript.length
 
 
 class Workbench:
@@ -57,9 +82,13 @@ class Workbench:
     Args:
         tokenizer: Counts tokens.
         text_fields: Fields to count instead of the prompt's; None counts the prompt's.
+        secrecy: Takes secrets out of whatever is written.
     """
 
-    def __init__(self, tokenizer: Any, text_fields: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, tokenizer: Any, text_fields: Sequence[str] | None = None, secrecy: Secrecy | None = None
+    ) -> None:
+        self._secrecy = secrecy or Secrecy()
         self._tokenizer = tokenizer
         self._text_fields = None if text_fields is None else tuple(text_fields)
 
@@ -78,7 +107,7 @@ class Workbench:
             return self.again(job, job.only)
         started = perf_counter()
         try:
-            found = job.output if job.output is not None else job.slot.system.process(isolate(job.example))
+            found = job.output if job.output is not None else job.ask()
         except Exception as error:
             if is_refusal(error):
                 raise CallRefusedError from error
@@ -101,8 +130,14 @@ class Workbench:
             if job.output is not None:
                 output, measured = job.output, Measured(job.latency)
             else:
-                output, measured = _take_apart(found, seconds)
-            return Answer(output, to_json(output), output_key(output), measured, attempts - 1)
+                output, measured = take_apart(found, seconds)
+            text = to_json(output)
+            if self._secrecy.is_told_in(text):
+                output = self._secrecy.of_answer(from_json(text))
+                text = to_json(output)
+            if measured.rest is not None and self._secrecy:
+                measured = evolve(measured, rest=to_json(self._secrecy.of_all(from_json(measured.rest))))
+            return Answer(output, text, output_key(output), measured, attempts - 1)
         except Exception as error:  # noqa: BLE001 - a value that cannot be stored is this row's failure
             return self.failed(job, error, seconds, attempts)
 
@@ -130,6 +165,7 @@ class Workbench:
             reused=job.output is not None,
             evaluations=evaluations,
             failures=failures,
+            turns=job.turns,
         )
 
     def again(self, job: Job, scorers: Sequence[Scorer]) -> StoredRow:
@@ -161,9 +197,9 @@ class Workbench:
                 continue
             try:
                 found = scorer.evaluator.score(isolate(job.example), isolate(answer.output))
-                evaluation = _evaluation(scorer, key, found)
+                evaluation = self._evaluation(scorer, key, found)
             except Exception as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
-                failures.append((scorer.number, _failure("evaluator", error, scorer.id)))
+                failures.append((scorer.number, self._failure("evaluator", error, scorer.id)))
                 continue
             claim(owners, scorer, evaluation)
             evaluations.append(evaluation)
@@ -180,15 +216,15 @@ class Workbench:
         """
         gold = job.example_key if scorer.reads is None else example_key(job.example, scorer.reads)
         if isinstance(found, BaseException):
-            return scorer.number, _failure("evaluator", found, scorer.id)
+            return scorer.number, self._failure("evaluator", found, scorer.id)
         try:
-            return _evaluation(scorer, score_key(job.key, answer.digest, scorer.key, gold), found)
+            return self._evaluation(scorer, score_key(job.key, answer.digest, scorer.key, gold), found)
         except Exception as error:  # noqa: BLE001 - whatever it returned is this row's failure
-            return scorer.number, _failure("evaluator", error, scorer.id)
+            return scorer.number, self._failure("evaluator", error, scorer.id)
 
     def failed(self, job: Job, error: BaseException, latency: float, attempts: int = 1) -> StoredRow:
         """Return the row of a job whose system failed."""
-        failure = _failure("system", error)
+        failure = self._failure("system", error)
         if attempts > 1:
             failure = evolve(failure, attempts=failure.attempts + attempts - 1)
         return StoredRow(
@@ -199,12 +235,29 @@ class Workbench:
             latency=latency,
             attempts=failure.attempts,
             failures=[(-1, failure)],
+            turns=job.turns,
         )
 
     def unfinished(self, job: Job, answer: Answer | None, scorers: Sequence[Scorer], error: BaseException) -> StoredRow:
         """Return the row of an answer that could not be scored; without an answer, of a stored response's scores."""
-        failures = [(scorer.number, _failure("evaluator", error, scorer.id)) for scorer in scorers]
+        failures = [(scorer.number, self._failure("evaluator", error, scorer.id)) for scorer in scorers]
         return scores_only(job, [], failures) if answer is None else self.row(job, answer, (), failures)
+
+    def _evaluation(self, scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
+        evaluation = _evaluation(scorer, key, found)
+        details, unscored = evaluation.details, evaluation.unscored
+        if details is not None and self._secrecy.is_told_in(details):
+            evaluation.details = to_json(self._secrecy.of_answer(from_json(details)))
+        if unscored is not None and self._secrecy:
+            evaluation.unscored = self._secrecy.of(unscored)
+        return evaluation
+
+    def _failure(self, stage: str, error: BaseException, evaluator: str | None = None) -> Failure:
+        failure = _failure(stage, error, evaluator)
+        if not self._secrecy:
+            return failure
+        hide = self._secrecy.of
+        return evolve(failure, message=hide(failure.message), traceback=hide(failure.traceback))
 
     def _prompt_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any], usage: Usage | None) -> int | None:
         if usage is not None and usage.input_tokens is not None:
@@ -269,7 +322,7 @@ def scores_only(
 _MEASUREMENTS = ("latency", "attempts", "headers", "ttft")
 
 
-def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured]:
+def take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured]:
     """Part what a system said from what it measured about the call: ``latency``, ``attempts``, ``headers``, ``ttft``.
 
     They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock.

@@ -74,6 +74,7 @@ class StoredRow:
         evaluations: What each evaluator said.
         failures: What went wrong, with the number of the evaluator (-1 for the system).
         again: Whether the response is stored already, and only what evaluators say of it is written.
+        turns: How many turns of its conversation are kept; what an earlier session kept beyond them goes.
     """
 
     id: RowId
@@ -90,6 +91,30 @@ class StoredRow:
     evaluations: Sequence[StoredEvaluation] = ()
     failures: Sequence[tuple[int, Failure]] = ()
     again: bool = False
+    turns: int = 0
+
+
+@define(eq=False)
+class StoredTurn:
+    """The answer to one turn of a conversation as it is written.
+
+    Attributes:
+        row: Identity of the row.
+        turn: Number of the turn among those that are asked, counted from 0.
+        key: Response key, with the history of the turn.
+        output: JSON of what the system returned.
+        latency: Seconds.
+        attempts: How often the system was asked.
+        measured: JSON of what else was measured about the call, or None.
+    """
+
+    row: RowId
+    turn: int
+    key: bytes
+    output: str
+    latency: float
+    attempts: int
+    measured: str | None
 
 
 @frozen(eq=False)
@@ -145,6 +170,12 @@ def response_values(number: int, row: StoredRow) -> tuple[Any, ...]:
         row.measured,
         int(row.reused),
     )
+    return (*values, _check_sum(values))
+
+
+def turn_values(turn: StoredTurn) -> tuple[Any, ...]:
+    """Return the values of table ``turns``."""
+    values = (turn.row.pack(), turn.turn, turn.key, turn.output, turn.latency, turn.attempts, turn.measured)
     return (*values, _check_sum(values))
 
 

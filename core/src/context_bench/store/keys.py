@@ -113,7 +113,8 @@ def response_key(system: bytes, example: bytes, sample: int = 0, history: Sequen
         system: :func:`system_key` or :func:`unshared_key` of the system, or :func:`chain_key` of its steps.
         example: :func:`example_key`.
         sample: Number of the repetition.
-        history: The turns before this one, in a conversation.
+        history: For the answer to one turn of a conversation, everything that was said up to it: the turn itself, and the
+            system's own replies before it.
     """
     if history:
         return digest("context-bench response 1", system, example, sample, list(history))

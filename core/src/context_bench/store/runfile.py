@@ -7,7 +7,7 @@ writes, a lock orders its writers; each reader opens a connection of its own.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -22,11 +22,15 @@ from context_bench.store.entries import (
     Label,
     StoredExample,
     StoredRow,
+    StoredTurn,
     evaluation_values,
     example_values,
     failure_values,
     response_values,
+    turn_values,
+    verify,
 )
+from context_bench.store.keys import RowId
 from context_bench.store.reading import RowReader
 from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 from context_bench.store.seal import OPEN, close_seal, new_seal
@@ -39,11 +43,16 @@ class RunFile:
     """A run file, open for reading and writing.
 
     Implements the :class:`~context_bench.protocols.Store` protocol.
+
+    Attributes:
+        path: Where it lies.
+        is_new: Whether it was created here, so that no earlier session wrote into it.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, is_new: bool = False) -> None:
         self.path = path
-        self._is_new = is_new
+        self.is_new = is_new
+        self._has_turns: bool | None = False if is_new else None
         self._connection = connection
         self._lock = Lock()
         self._closing = finalize(self, connection.close)
@@ -171,6 +180,12 @@ class RunFile:
                 ),
             )
 
+    def add_provenance(self, found: Mapping[str, Any]) -> None:
+        """Add to what is recorded about the place where the run is done."""
+        with self._lock, self._connection:
+            [(text,)] = self._connection.execute("SELECT provenance FROM run").fetchall()
+            self._connection.execute("UPDATE run SET provenance = ?", (to_json({**from_json(text), **found}),))
+
     def settle_headlines(self) -> None:
         """Name the headline of labels whose evaluators had no manifest to name one: ``score``, else their first key."""
         query = (
@@ -209,7 +224,7 @@ class RunFile:
                 failures.append(failure_values(number, evaluator, failure, row))
         try:
             with self._lock, self._connection:
-                if not self._is_new:
+                if not self.is_new:
                     self._forget(rows)
                 for table, lines in (
                     ("examples", examples),
@@ -236,6 +251,11 @@ class RunFile:
         run = self._connection.executemany
         whole = [(row.id.pack(),) for row in rows if not row.again]
         run("DELETE FROM responses WHERE id = ?", whole)
+        if self.has_turns:
+            run(
+                "DELETE FROM turns WHERE response = ? AND turn >= ?",
+                [(row.id.pack(), row.turns) for row in rows if not row.again],
+            )
         for table in ("evaluations", "scores", "failures"):
             run(f"DELETE FROM {table} WHERE response = ?", whole)
         parts = [
@@ -250,6 +270,40 @@ class RunFile:
     def finished(self) -> Iterator[tuple[int, bytes]]:
         """Yield the packed identity and the response key of every answered row, in canonical order."""
         yield from self.read("SELECT id, key FROM responses ORDER BY id")
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether turns of conversations are kept."""
+        if self._has_turns is None:
+            self._has_turns = any(self.read("SELECT 1 FROM turns LIMIT 1"))
+        return self._has_turns
+
+    def keep_turn(self, turn: StoredTurn) -> None:
+        """Write the answer to a turn durably, in place of what was kept of this turn and those behind it.
+
+        Raises:
+            StoreError: It cannot be written.
+        """
+        values = turn_values(turn)
+        self._has_turns = True
+        try:
+            with self._lock, self._connection:
+                self._connection.execute("DELETE FROM turns WHERE response = ? AND turn >= ?", values[:2])
+                self._connection.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        except sqlite3.Error as error:
+            raise StoreError(f"The run file {self.path} cannot be written: {error}.") from error
+
+    def turns(self, row: RowId) -> list[StoredTurn]:
+        """Return the answered turns of a row's conversation, in order.
+
+        Raises:
+            StoreError: One does not match its check sum.
+        """
+        found = []
+        for values in self.read(f"SELECT * FROM turns WHERE response = {row.pack()} ORDER BY turn"):
+            verify(values)
+            found.append(StoredTurn(row, *values[1:-1]))
+        return found
 
     def run(self) -> dict[str, Any]:
         """Return what was recorded about the run itself."""
@@ -313,13 +367,21 @@ class RunFile:
         Raises:
             StoreError: A row does not match its check sum.
         """
+        yield from self._rows([(first, last)])
+
+    def rows_at(self, numbers: Iterable[int]) -> Iterator[EvalRow]:
+        """Yield the rows with these packed identities, over one connection; those that are not there are left out."""
+        yield from self._rows((number, number) for number in numbers)
+
+    def _rows(self, ranges: Iterable[tuple[int, int]]) -> Iterator[EvalRow]:
         reader = RowReader(
             {entry["slot"]: entry["label"] for entry in self.systems()},
             {label.number: label for label in self.labels()},
             {entry["number"]: entry["id"] for entry in self.evaluators()},
         )
         with self._reading() as connection:
-            yield from reader.read(connection, first, last)
+            for first, last in ranges:
+                yield from reader.read(connection, first, last)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x43_54_58_42  # "CTXB"
 
 TABLES = """
@@ -80,6 +80,18 @@ CREATE TABLE responses (
     reused        INTEGER NOT NULL,
     check_sum     INTEGER NOT NULL
 );
+
+CREATE TABLE turns (
+    response  INTEGER NOT NULL,
+    turn      INTEGER NOT NULL,
+    key       BLOB NOT NULL,
+    output    TEXT NOT NULL,
+    latency   REAL NOT NULL,
+    attempts  INTEGER NOT NULL,
+    measured  TEXT,
+    check_sum INTEGER NOT NULL,
+    PRIMARY KEY (response, turn)
+) WITHOUT ROWID;
 
 CREATE TABLE evaluations (
     response  INTEGER NOT NULL,

@@ -11,7 +11,7 @@ from context_bench_openai.conversation import Conversation, Replies, output_of
 from context_bench_openai.endpoint import names_a_secret
 from context_bench_openai.errors import EndpointError
 from context_bench_openai.extra_body import read_extra_body
-from context_bench_openai.layouts import Message, build_messages, layout_named
+from context_bench_openai.layouts import Message, build_messages, layout_named, messages_of_turns, opening_messages
 
 ADAPTER_VERSION = "1"
 _RESERVED = {
@@ -151,6 +151,22 @@ class OpenAIProxy:
         for messages in conversation.requests():
             conversation.add(self._client.chat(messages, stream=self._stream, **self._parameters))
         return conversation.result()
+
+    def process_turn(self, turns: Sequence[Any]) -> dict[str, Any]:
+        """Return the endpoint's answer to the last of the turns of a conversation.
+
+        The runner asks a conversation like this, so that it can keep each answer before it asks for the next.
+
+        Args:
+            turns: Turns as for `process_conversation`, each user turn but the last with its answer behind it.
+        """
+        messages = opening_messages(self.system_prompt) + messages_of_turns(turns)
+        return output_of(self._client.chat(messages, stream=self._stream, **self._parameters))
+
+    async def aprocess_turn(self, turns: Sequence[Any]) -> dict[str, Any]:
+        """Return the endpoint's answer to the last of the turns without blocking the event loop."""
+        messages = opening_messages(self.system_prompt) + messages_of_turns(turns)
+        return output_of(await self._client.achat(messages, stream=self._stream, **self._parameters))
 
     async def aprocess_conversation(self, turns: Sequence[Any]) -> Replies:
         """Return the assistant messages of a conversation without blocking the event loop."""

@@ -1,0 +1,140 @@
+"""Secrecy: what was given as a secret is taken out of every text before it is kept or shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+REDACTED = "***"
+
+_SHORTEST = 4
+_NAME = re.compile(r"auth|key|token|secret|passw|credential|cookie|session|signature|^sig$|^code$", re.IGNORECASE)
+_HEADER = re.compile(r"\s*([A-Za-z0-9-]+)\s*:\s*(\S.*)")
+
+
+class Secrecy:
+    """Replaces secrets by ``***``: as they are, percent-encoded, and in base64.
+
+    Servers like to repeat the key that they refuse, so errors, headers and their like lose every secret of four
+    characters or more. What a system answered is the thing that is measured, so it loses only secrets that nobody writes
+    by chance: of 16 characters, or of eight with a letter and a digit. A key such as ``EMPTY`` is an ordinary word there.
+
+    >>> secrecy = Secrecy(["sk-secret-123", "EMPTY"])
+    >>> secrecy.of("Incorrect key: sk-secret-123 or EMPTY")
+    'Incorrect key: *** or ***'
+    >>> secrecy.of_answer({"response": "The cup is EMPTY, sk-secret-123."})
+    {'response': 'The cup is EMPTY, ***.'}
+
+    Args:
+        secrets: The secrets.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        given = {secret for secret in secrets if len(secret) >= _SHORTEST}
+        self._all = _by_length(given)
+        self._plain = _by_length(filter(_is_unmistakable, given))
+        self._marks = [json.dumps(form, ensure_ascii=False)[1:-1] for form in self._plain]
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    def of(self, text: str) -> str:
+        """Return a text without any secret."""
+        return _without(text, self._all)
+
+    def of_all(self, value: Any) -> Any:
+        """Return JSON-like values without any secret in their texts."""
+        return _deep(value, self._all) if self._all else value
+
+    def of_answer(self, value: Any) -> Any:
+        """Return JSON-like values without the secrets that nobody writes by chance."""
+        return _deep(value, self._plain) if self._plain else value
+
+    def is_told_in(self, text: str) -> bool:
+        """Whether a JSON text holds a secret that nobody writes by chance; asked for every row, so it must be quick."""
+        return any(mark in text for mark in self._marks)
+
+
+def secrets_in(value: Any) -> Iterator[str]:
+    """Yield the secrets in the value of an option that is secret as a whole: itself, and the credential in a header.
+
+    >>> list(secrets_in(["X-Api-Key: abc123", "X-Team: research"]))
+    ['X-Api-Key: abc123', 'abc123', 'X-Team: research']
+    """
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from secrets_in(f"{name}: {item}" if isinstance(item, str) else item)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from secrets_in(item)
+    elif isinstance(value, str) and value.strip():
+        yield value.strip()
+        header = _HEADER.fullmatch(value)
+        if header and _NAME.search(header[1]):
+            yield header[2].strip()
+            yield from header[2].split()[1:]  # "Bearer TOKEN"
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def secrets_of_url(text: str) -> Iterator[str]:
+    """Yield the user, the password, and what stands in the query under a name that calls it secret.
+
+    >>> list(secrets_of_url("http://me:pass-word@host/v1?api-key=abc&page=2"))
+    ['me:pass-word', 'pass-word', 'abc']
+    """
+    from urllib.parse import parse_qsl, unquote, urlsplit
+
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return
+    user, has_user, _ = parts.netloc.rpartition("@")
+    if has_user:
+        name, _, password = user.partition(":")
+        yield unquote(user)
+        yield unquote(password or name)
+    for name, value in parse_qsl(parts.query):
+        if _NAME.search(name):
+            yield value
+
+
+def _is_unmistakable(secret: str) -> bool:
+    mixed = any(map(str.isdigit, secret)) and any(map(str.isalpha, secret))
+    return len(secret) >= 16 or (len(secret) >= 8 and mixed)
+
+
+def _forms(secret: str) -> Iterator[str]:
+    from base64 import b64encode
+    from urllib.parse import quote, quote_plus
+
+    raw = secret.encode("utf-8", "surrogatepass")
+    yield secret
+    encoded = b64encode(raw).decode("ascii")
+    yield from (encoded, encoded.rstrip("="))
+    yield quote(raw, safe="")
+    yield quote_plus(raw)
+
+
+def _by_length(secrets: Iterable[str]) -> list[str]:
+    forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _SHORTEST}
+    return sorted(forms, key=lambda form: (-len(form), form))
+
+
+def _without(text: str, forms: Iterable[str]) -> str:
+    for form in forms:
+        if form in text:
+            text = text.replace(form, REDACTED)
+    return text
+
+
+def _deep(value: Any, forms: list[str]) -> Any:
+    if isinstance(value, str):
+        return _without(value, forms)
+    if isinstance(value, Mapping):
+        return {_deep(key, forms): _deep(item, forms) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_deep(item, forms) for item in value]
+    return value

@@ -1,0 +1,226 @@
+"""Progress: a bar for each system on a terminal, lines elsewhere, nothing with --quiet."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from context_bench import evaluate
+from context_bench.cli import execute
+from context_bench.runner import progress as module
+from context_bench.runner.parts import Slot
+from context_bench.runner.progress import Progress
+from context_bench.store.entries import StoredRow
+from context_bench.store.keys import RowId
+
+TRAFFIC: Any = SimpleNamespace(retried={0: 4, 1: 0}, in_flight={0: 8, 1: 0}, cost={0: 12.34567})
+NOTE = "22 reused, 10 failed, 4 retried, 8 in flight, p95 1.2 s, 1,860,000 tokens, $12.3457"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.getvalue())
+
+    @property
+    def last_screen(self) -> list[str]:
+        return [line.rstrip() for line in self.text.rpartition("\r")[2].splitlines()]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return Terminal()
+
+
+def slots(*labels: str) -> list[Slot]:
+    return [Slot(number, label, None, b"", True) for number, label in enumerate(labels)]  # type: ignore[arg-type]
+
+
+def row(position: int, slot: int = 0, output: str | None = "{}", reused: bool = False) -> StoredRow:
+    return StoredRow(
+        RowId(0, position, slot), b"", output, input_tokens=12345, response_tokens=55, latency=1.2, reused=reused
+    )
+
+
+def shown(stream: Any, *labels: str, total: int | None = 400) -> Progress:
+    """Show 150 rows of each system: 10 failed and 22 reused of the first."""
+    progress = Progress(slots(*labels), total, stream)
+    progress.watch(TRAFFIC)
+    for number in range(150):
+        progress.row(row(number, 0, None if number % 15 == 0 else "{}", reused=number % 7 == 1))
+        if len(labels) > 1:
+            progress.row(row(number, 1))
+    return progress
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_a_terminal_shows_a_bar_for_each_system_with_everything_that_is_known(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown(terminal, "kompact", "direct").close()
+    screen = terminal.last_screen
+    assert max(map(len, screen)) <= width
+    bars = [line for line in screen if "150/400" in line]
+    assert [line.split()[0] for line in bars] == ["kompact", "direct"]
+    for line in bars:
+        assert re.search(r"━.* 150/400 +\d:\d\d:\d\d \d:\d\d:\d\d", line), line
+    notes = " ".join(" ".join(screen).split())
+    assert NOTE in notes
+    assert "p95 1.2 s, 1,860,000 tokens" in notes.partition("direct")[2]
+    assert "$" not in notes.partition("direct")[2]
+
+
+def test_a_long_label_leaves_room_for_the_bar(terminal: Terminal) -> None:
+    shown(terminal, "openai:base_url=http://127.0.0.1:8000,model=a-very-long-name").close()
+    assert re.match(r"openai:base_url=http://127\.… ━+.* 150/400 ", terminal.last_screen[0])
+
+
+def test_without_a_known_size_there_is_a_count_and_no_time_left(terminal: Terminal) -> None:
+    shown(terminal, "kompact", total=None).close()
+    assert re.search(r"150/\? +\d:\d\d:\d\d -:--:--", terminal.last_screen[0])
+
+
+def test_a_dumb_terminal_gets_lines(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    shown(terminal, "kompact").close()
+    assert terminal.getvalue().startswith("kompact: 150/400 rows, 10 failed, ")
+    assert "\x1b" not in terminal.getvalue()
+
+
+def test_elsewhere_a_line_for_each_system_is_written_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10_000))
+    monkeypatch.setattr(module, "monotonic", lambda: float(next(clock)))
+    stream = io.StringIO()
+    shown(stream, "kompact", "direct").close()
+    lines = stream.getvalue().splitlines()
+    assert len(lines) > 10
+    assert all(re.match(r"(kompact|direct): \d+/400 rows, \d+ failed, \d+ rows/s, ", line) for line in lines)
+    assert NOTE.replace("10 failed, ", "") in lines[-2]
+    assert re.search(r"about \d+ s left$", lines[-1])
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_what_an_earlier_session_has_done_counts_as_done_and_not_as_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10_000))
+    monkeypatch.setattr(module, "monotonic", lambda: float(next(clock)))
+    progress = Progress(slots("kompact"), 100, io.StringIO())
+    progress.resume({0: 90})
+    for number in range(5):
+        progress.row(row(90 + number))
+    state = progress.state(0)
+    assert (state["done"], state["total"], state["reused"]) == (95, 100, 0)
+    assert state["rows_per_second"] < 1
+    assert state["eta"] >= 5
+
+
+def test_a_resumed_run_begins_where_it_was(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Echo:
+        name = "echo"
+
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            return {"response": "x"}
+
+        def fingerprint(self) -> dict[str, Any]:
+            return {}
+
+    class One:
+        name = "one"
+
+        def score(self, original: Any, processed: Any) -> dict[str, float]:
+            return {"one": 1.0}
+
+    monkeypatch.setattr("sys.stderr", terminal)
+    examples = [{"id": str(number), "question": "q"} for number in range(10)]
+    evaluate(Echo(), examples[:7], [One()], progress=False, run_file=tmp_path / "r.sqlite")
+    assert terminal.getvalue() == ""
+    evaluate(Echo(), examples, [One()], run_file=tmp_path / "r.sqlite")
+    assert "7/10" in terminal.text
+    assert "10/10" in terminal.last_screen[0]
+
+
+def test_the_state_may_be_asked_for_while_rows_are_counted() -> None:
+    progress = Progress(slots("kompact"), None, io.StringIO())
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            try:
+                progress.state(0)
+            except BaseException as error:  # whatever it is, it belongs to this test
+                errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for number in range(20_000):
+        progress.row(row(number))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    for name in ("local", "replay", "answer_quality"):
+        pytest.importorskip(f"context_bench_{name}", reason="these runs need it")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = [json.dumps({"id": str(n), "question": "q", "answer": "a", "response": "a"}) for n in range(20)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def call(*flags: str) -> Any:
+        names = ["a=replay", "b=replay"]
+        systems = [part for name in names for part in ("-s", name)]
+        code = execute(["run", *systems, "-d", "rows.jsonl", "--run-file", "r.sqlite", "--format", "none", *flags])
+        captured = capsys.readouterr()
+        assert (code, captured.out) == (0, "")
+        return [line for line in captured.err.splitlines() if not line.startswith("Run file:")]
+
+    return call
+
+
+def test_the_command_line_writes_lines_when_standard_error_is_no_terminal(run: Any) -> None:
+    lines = run()
+    assert [line.partition(",")[0] for line in lines] == ["a: 20 rows", "b: 20 rows"]
+
+
+def test_a_known_size_is_shown(run: Any) -> None:
+    assert [line.partition(",")[0] for line in run("-n", "20")] == ["a: 20/20 rows", "b: 20/20 rows"]
+
+
+def test_quiet_says_nothing_of_progress(run: Any) -> None:
+    assert run("--quiet") == []
+
+
+def test_json_lines_hold_everything(run: Any) -> None:
+    states = [json.loads(line) for line in run("--log-format", "json", "-n", "20")]
+    assert [state["system"] for state in states] == ["a", "b"]
+    expected = {"event", "system", "done", "total", "reused", "failed", "retried", "in_flight", "rows_per_second"}
+    expected |= {"p95", "tokens", "cost", "eta"}
+    assert all(state.keys() == expected for state in states)
+    assert all(
+        (state["event"], state["done"], state["total"], state["eta"]) == ("progress", 20, 20, 0) for state in states
+    )
+
+
+def test_json_is_written_on_a_terminal_too(terminal: Terminal) -> None:
+    progress = Progress(slots("kompact"), 1, terminal, "json")
+    progress.row(row(0))
+    progress.close()
+    assert json.loads(terminal.getvalue())["done"] == 1

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import pytest
+
+from context_bench import secrecy
+from context_bench.bench.secrets import secret_values
+from context_bench.secrecy import Secrecy, secrets_in, secrets_of_url
+
+
+def test_the_examples_in_the_module_hold() -> None:
+    assert doctest.testmod(secrecy).failed == 0
+
+
+@pytest.mark.parametrize("word", ["EMPTY", "none", "ollama", "not-needed", "token", "12345678"])
+def test_a_key_that_is_an_ordinary_word_does_not_change_an_answer(word: str) -> None:
+    hiding = Secrecy([word])
+    answer = {"response": f"it is {word}", "usage": {"input_tokens": 12345678}, word: [word]}
+    assert hiding.of_answer(answer) == answer
+    assert not hiding.is_told_in(f'"{word}"')
+    assert word not in hiding.of(f"bad key {word}")
+
+
+@pytest.mark.parametrize("secret", ["sk-7f3a9c", "correct-horse-battery", "hunter2hunter2"])
+def test_a_key_that_nobody_writes_by_chance_is_taken_out_of_an_answer(secret: str) -> None:
+    assert Secrecy([secret]).of_answer({"a": [f"x{secret}y", {secret: 1}]}) == {"a": ["x***y", {"***": 1}]}
+
+
+def test_numbers_are_not_touched() -> None:
+    assert Secrecy(["1234"]).of_all({"ttft": 0.1234, "n": 1234, "text": "1234"}) == {
+        "ttft": 0.1234,
+        "n": 1234,
+        "text": "***",
+    }
+
+
+def test_without_secrets_nothing_is_looked_for() -> None:
+    assert not Secrecy(["abc", ""])
+    value = {"a": "abc"}
+    assert Secrecy().of_all(value) is value
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("key", ["key"]),
+        (" ", []),
+        (7, ["7"]),
+        (True, []),
+        ({"Authorization": "Bearer abc"}, ["Authorization: Bearer abc", "Bearer abc", "abc"]),
+        (["X-Team: research", "Cookie: a=b"], ["X-Team: research", "Cookie: a=b", "a=b"]),
+    ],
+    ids=repr,
+)
+def test_the_secrets_in_an_option(value: Any, found: list[str]) -> None:
+    assert list(secrets_in(value)) == found
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("https://host/v1", []),
+        ("https://token@host", ["token", "token"]),
+        ("https://a:b%40c@host", ["a:b@c", "b@c"]),
+        ("https://host?page=2&sig=xyz&api_key=k", ["xyz", "k"]),
+        ("https://[", []),
+    ],
+)
+def test_the_secrets_in_an_address(url: str, found: list[str]) -> None:
+    assert list(secrets_of_url(url)) == found
+
+
+def test_prose_and_addresses_of_people_are_no_addresses_with_secrets() -> None:
+    options = {"system_prompt": "Ask who: me@host.org? a=b&key=c", "contact": "jane.doe1985@host.org", "path": "a:b"}
+    assert list(secret_values([], options)) == []
+    assert list(secret_values([], {"base_url": "user:pass-word@host/v1"})) == ["user:pass-word", "pass-word"]
