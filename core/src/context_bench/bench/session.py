@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import Factory, frozen
 
+from context_bench.bench.first_rows import FirstRows
 from context_bench.bench.planner import Planner
 from context_bench.errors import ContextBenchError, RunStoppedError
 from context_bench.metrics import (
@@ -70,6 +71,8 @@ class Session:
         max_failed: Share of rows that may fail, 0 to 1; the run stops early when it can no longer be met.
         order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.feed.Feed`.
         expected: Rows of the whole run, of all systems and samples; None when nobody knows.
+        on_warning: Is told what the first rows give away; on any thread.
+        baseline: Label of the system that the prompts of the others are compared with; None knows none.
     """
 
     store: RunFile
@@ -95,6 +98,8 @@ class Session:
     max_failed: float | None = None
     order: str = "interleaved"
     expected: int | None = None
+    on_warning: Callable[[str], None] = lambda line: None
+    baseline: str | None = None
 
     def run(self, warnings: Sequence[str] = ()) -> EvalResult:
         """Do what is still to be done, and return the result of the whole run.
@@ -128,27 +133,29 @@ class Session:
         traffic = self._traffic()
         if self.progress is not None:
             self.progress.watch(traffic)
-        loop = Loop(workbench, self.store, self.max_workers, self._watch(), traffic, self.deadline)
+        first_rows = FirstRows(self.slots, self.baseline, self.on_warning)
+        loop = Loop(workbench, self.store, self.max_workers, self._watch(first_rows), traffic, self.deadline)
         try:
             loop.run(feed.jobs(self.store))
             if self._has_unscored():
                 loop.run(Again(self.store, self.slots, self.planner.wire).jobs())
         except KeyboardInterrupt:
-            self._end("interrupted")
+            self._end("interrupted", warnings)
             raise RunStoppedError("Interrupted.", str(self.store.path), INTERRUPTED) from None
         except ContextBenchError as error:
-            answered = self._end("stopped")
+            answered = self._end("stopped", warnings)
             path = str(self.store.path) if answered else None
             raise RunStoppedError(str(error), path, error.exit_code) from error
         except BaseException:
-            self._end("stopped")
+            self._end("stopped", warnings)
             raise
         finally:
             traffic.close()
             if self.progress is not None:
                 self.progress.close()
+        first_rows.close()
         self.store.settle_headlines()
-        self._end("finished")
+        self._end("finished", warnings)
         return self._result(perf_counter() - started, feed.skipped, warnings)
 
     def _traffic(self) -> Traffic:
@@ -192,13 +199,14 @@ class Session:
         for metric in self.metrics if self.metrics is not None else [MeanScore(self.score_field)]:
             check_score_field(metric, (), known)
 
-    def _watch(self) -> Callable[[StoredRow], None] | None:
+    def _watch(self, first_rows: FirstRows) -> Callable[[StoredRow], None]:
         if self.progress is None and not self.hooks.watch_rows and self.max_failed is None:
-            return None
+            return first_rows.row
         failures = Failures(self.max_failed, self.expected)
 
         def watch(row: StoredRow) -> None:
             failures.row(row)
+            first_rows.row(row)
             if self.progress is not None:
                 self.progress.row(row)
             if self.hooks.watch_rows:
@@ -208,7 +216,8 @@ class Session:
 
         return watch
 
-    def _end(self, status: str) -> int:
+    def _end(self, status: str, warnings: Sequence[str]) -> int:
+        self.store.warn(warnings)
         self.store.finish(status, now())
         if self.owner is None:
             self.store.seal()
@@ -238,7 +247,7 @@ class Session:
         }
         timing = {"seconds": seconds, "rows_per_second": done / seconds if seconds else 0.0, "reused_rows": skipped}
         declared = [key for label in labels for key in label.keys]
-        return EvalResult(rows, metrics, timing, config, declared, warnings)
+        return EvalResult(rows, metrics, timing, config, declared, self.store.warnings())
 
 
 def usual_metrics(score_field: str, threshold: float, labels: int, systems: int) -> list[Metric]:

@@ -65,7 +65,7 @@ def _show_row(story: dict[str, Any]) -> None:
     for name, value in (story["example"] or {}).items():
         _line(name, _short(value))
     _line("response", _short(story["response"]))
-    measured = {name: value for name, value in story["metadata"].items() if name != "headers"}
+    measured = {name: value for name, value in story["metadata"].items() if name not in ("headers", "envelope")}
     told = ", ".join(f"{name} {value}" for name, value in measured.items())
     _line("call", f"{story['latency']:.3f} s, {told}, {story['input_tokens']} tokens given")
     for name, why in story["wiring"].items():
