@@ -92,8 +92,7 @@ def make_slots(
     if not systems:
         raise ConfigurationError("There is no system to measure. Name one with --system.")
     slots = []
-    shown = [safe_spec(catalog, asked) if isinstance(asked, SystemSpec) else asked for asked in systems]
-    labels = _labels(shown)
+    labels = labels_of(catalog, systems)
     for number, (asked, label) in enumerate(zip(systems, labels, strict=True)):
         system = build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
         key, shared, description = system_identity(catalog, system, run, number)
@@ -220,7 +219,13 @@ def _as_system(asked: Any) -> System:
     )
 
 
-def _labels(systems: Sequence[SystemSpec | Any]) -> list[str]:
+def labels_of(catalog: Catalog, asked: Sequence[SystemSpec | Any]) -> list[str]:
+    """Return what each system is called in a run.
+
+    Raises:
+        ConfigurationError: Two have one label.
+    """
+    systems = [safe_spec(catalog, one) if isinstance(one, SystemSpec) else one for one in asked]
     plain = [_plain_label(system) for system in systems]
     labels = [
         system.text if isinstance(system, SystemSpec) and system.label is None and plain.count(label) > 1 else label
