@@ -346,7 +346,7 @@ def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str,
     from context_bench.bench.specs import parse_dataset, parse_pairs, parse_system
 
     request = project_request(project)
-    systems = [parse_system(text) for text in flags["systems"]] + _proxies(flags)
+    systems = [parse_system(text) for text in flags["systems"]] + proxies_of(flags)
     if systems:
         request = evolve(request, systems=tuple(systems))
     if flags["reader"]:
@@ -408,7 +408,8 @@ def _with_declared_flags(catalog: Catalog, request: Any, flags: Mapping[str, Any
     return evolve(request, options=options)
 
 
-def _proxies(flags: Mapping[str, Any]) -> list[Any]:
+def proxies_of(flags: Mapping[str, Any]) -> list[Any]:
+    """Return the systems of ``--proxy``, ``--name`` and ``--model``."""
     from context_bench.bench.specs import SystemSpec
 
     urls, names = flags["proxies"], flags["names"]
