@@ -490,3 +490,66 @@ def test_what_the_first_rows_gave_away_is_in_the_run_file_and_on_standard_error(
 def test_python_hears_of_it_as_a_warning(start: Any) -> None:
     with pytest.warns(UserWarning, match="p: no-usage"):
         evaluate(system(start(has_usage=False), "p"), [{"question": "q", "answer": "a"}], progress=False)
+
+
+# The doctor asks for models, and for nothing else.
+
+
+def examined(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, tuple[str, str]]]:
+    code = execute(["doctor", "--json", *arguments])
+    out = capsys.readouterr().out
+    assert "canary" not in out
+    return code, {line["subject"]: (line["state"], line["text"]) for line in json.loads(out)["endpoints"]}
+
+
+def test_the_doctor_lists_the_models_of_an_endpoint_and_generates_nothing(start: Any, rows: Any, capsys: Any) -> None:
+    gateway = start(models=("small", "big"))
+    code, found = examined(capsys, "--proxy", gateway.url, "--name", "one", "--model", "small")
+    assert (code, gateway.requests, gateway.lists) == (0, [], 1)
+    state, text = found["one"]
+    assert state == "ok"
+    assert text.endswith("is reachable. Models: small, big.")
+    code, found = examined(capsys, "--proxy", gateway.url, "--name", "one", "--model", "huge")
+    assert (code, found["one"][0]) == (0, "warning")
+
+
+def test_the_doctor_tells_an_endpoint_that_is_not_there_or_has_no_list(start: Any, rows: Any, capsys: Any) -> None:
+    url = start(models=None).url
+    code, found = examined(
+        capsys, "--proxy", "http://me:canary@127.0.0.1:9", "--name", "gone", "--proxy", url, "--name", "plain"
+    )
+    assert code == 2
+    assert found["gone"][0] == "error"
+    assert found["gone"][1].startswith("unreachable: ")
+    assert found["plain"][0] == "note"
+
+
+def test_the_doctor_asks_the_endpoints_of_the_project_file_unless_offline(
+    start: Any, rows: Any, capsys: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("context_bench_judge", reason="a judge is one of the endpoints")
+    system, judge = start(), start(models=("wise",))
+    (tmp_path / "context-bench.toml").write_text(
+        f'[[systems]]\nname = "openai"\nlabel = "s"\noptions = {{ base_url = "{system.url}", model = "small" }}\n'
+        f'[evaluators.judge]\nbase_url = "{judge.url}"\nmodel = "wise"\n'
+    )
+    code, found = examined(capsys)
+    assert (code, {name: state for name, (state, _) in found.items()}) == (0, {"s": "ok", "judge": "ok"})
+    assert (system.lists, judge.lists) == (1, 1)
+    assert examined(capsys, "--offline") == (0, {})
+    assert (system.lists, judge.lists) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        ({"message": "The model 'x' does not exist", "code": "model_not_found"}, "unknown-model"),
+        ({"message": 'model "x" not found, try pulling it first'}, "unknown-model"),
+        ({"message": "Not Found"}, "wrong-url"),
+        ({"message": "There is no such route"}, "wrong-url"),
+    ],
+    ids=["OpenAI", "Ollama", "a framework", "another"],
+)
+def test_a_404_of_a_model_is_not_one_of_a_path(error: dict[str, str], name: str, start: Any, look: Any) -> None:
+    gateway = start(status=lambda number: 404, error=error, models=None)
+    assert look(*proxy("p", gateway.url)).names("p") == {name: "error"}

@@ -15,7 +15,7 @@ from typing import Any
 
 from context_bench import __version__
 from context_bench.bench.checks import ERROR, FINE, NOTE, STATES, WARNING, Check
-from context_bench.bench.endpoints import evaluator_endpoints, system_endpoints
+from context_bench.bench.endpoints import endpoint_checks
 from context_bench.bench.requests import Request
 from context_bench.bench.storage import disk_checks, sqlite_check
 from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component, Distribution, singular
@@ -24,30 +24,29 @@ from context_bench.plugins.loading import try_load
 from context_bench.plugins.manifest import parse_manifest
 
 CORE = "context-bench"
-TIMEOUT = 5.0
 
 
 def examine(
     catalog: Catalog,
     request: Request,
-    environ: Mapping[str, str] = os.environ,
-    timeout: float = TIMEOUT,
+    timeout: float | None,
     faults: Iterable[str] = (),
+    environ: Mapping[str, str] = os.environ,
 ) -> dict[str, list[Check]]:
     """Return what there is to be said, by section.
 
     Args:
         catalog: What is installed.
         request: What the project file and the flags ask for.
-        environ: Environment variables.
-        timeout: Seconds that an endpoint may take for its list of models.
+        timeout: Seconds that an endpoint may take for its list of models; None asks none.
         faults: What is wrong with the project file.
+        environ: Environment variables.
     """
     return {
         "installation": [*_python(), *_core(), *(Check("project file", ERROR, fault) for fault in faults)],
         "plugins": list(_plugins(catalog, _used(request))),
         "keys": list(_keys(catalog, environ)),
-        "endpoints": [*system_endpoints(catalog, request, timeout), *evaluator_endpoints(catalog, request, timeout)],
+        "endpoints": endpoint_checks(catalog, request, timeout) if timeout is not None else [],
         "storage": [sqlite_check(), *disk_checks()],
         "token counters": list(_counters(catalog)),
         "checks of plugins": list(_own_checks(catalog)),

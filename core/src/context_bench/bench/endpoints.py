@@ -15,8 +15,18 @@ from context_bench.plugins.loading import build
 from context_bench.runner.traffic import endpoint_of
 
 
-def system_endpoints(catalog: Catalog, request: Request, timeout: float) -> Iterator[Check]:
-    """Yield the endpoints of the systems of a request."""
+def endpoint_checks(catalog: Catalog, request: Request, timeout: float) -> list[Check]:
+    """Return what there is to be said of each endpoint that a request names.
+
+    Args:
+        catalog: What is installed.
+        request: The systems, and the options of evaluators.
+        timeout: Seconds that one endpoint may take.
+    """
+    return [*_of_systems(catalog, request, timeout), *_of_evaluators(catalog, request, timeout)]
+
+
+def _of_systems(catalog: Catalog, request: Request, timeout: float) -> Iterator[Check]:
     specs = [step for spec in request.systems for step in (spec, *spec.steps)]
     specs += [request.reader] if request.reader else []
     for spec in specs:
@@ -33,7 +43,7 @@ def system_endpoints(catalog: Catalog, request: Request, timeout: float) -> Iter
         probe.close()
 
 
-def evaluator_endpoints(catalog: Catalog, request: Request, timeout: float) -> Iterator[Check]:
+def _of_evaluators(catalog: Catalog, request: Request, timeout: float) -> Iterator[Check]:
     """Yield the endpoints of evaluators that the project file sets up, of those that can be asked for their models."""
     for name, given in request.options.items():
         for component in catalog.named("evaluators", name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from attrs import evolve
@@ -23,6 +24,7 @@ _ADVICE: Mapping[str, str] = {
     "raises": "The system itself raised this.",
 }
 _BY_STATUS = {401: "credentials", 403: "credentials", 404: "wrong-url", 405: "wrong-url", 429: "rate-limited"}
+_NO_MODEL = re.compile(r"model\b[^.?]*(not (found|exist|available|supported|loaded)|unknown)|(no|unknown) model", re.I)
 GOES_ON = frozenset({"rate-limited", "server-failed", "context-too-long", "fails-open", "refused", "raises"})
 """Findings after which another example may fare better."""
 
@@ -37,7 +39,7 @@ def error_name(error: BaseException) -> str:
         return named
     status = getattr(error, "status", None) or getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400:
-        if status == 404 and "model" in str(error).lower().partition("is the base url")[0]:
+        if status == 404 and re.search(_NO_MODEL, str(error)):
             return "unknown-model"
         return _BY_STATUS.get(status, "refused" if status < 500 else "server-failed")
     if isinstance(error, TimeoutError):

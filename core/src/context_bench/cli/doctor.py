@@ -67,9 +67,7 @@ def doctor(
     given = [parse_system(text) for text in systems]
     given += proxies_of({"proxies": proxies, "names": names, "model": model})
     request = evolve(request, systems=(*request.systems, *given))
-    if offline:
-        request = evolve(request, systems=(), reader=None, options={})
-    sections = examine(catalog, request, timeout=timeout, faults=faults)
+    sections = examine(catalog, request, None if offline else timeout, faults)
     is_fine = all(line.state != ERROR for lines in sections.values() for line in lines)
     if as_json:
         told: dict[str, Any] = {name: [asdict(line) for line in lines] for name, lines in sections.items()}
