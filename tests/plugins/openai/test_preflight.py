@@ -543,7 +543,7 @@ def test_the_doctor_asks_the_endpoints_of_the_project_file_unless_offline(
 @pytest.mark.parametrize(
     ("error", "name"),
     [
-        ({"message": "The model 'x' does not exist", "code": "model_not_found"}, "unknown-model"),
+        ({"message": "The model 'x-4.1' does not exist", "code": "model_not_found"}, "unknown-model"),
         ({"message": 'model "x" not found, try pulling it first'}, "unknown-model"),
         ({"message": "Not Found"}, "wrong-url"),
         ({"message": "There is no such route"}, "wrong-url"),

@@ -24,7 +24,9 @@ _ADVICE: Mapping[str, str] = {
     "raises": "The system itself raised this.",
 }
 _BY_STATUS = {401: "credentials", 403: "credentials", 404: "wrong-url", 405: "wrong-url", 429: "rate-limited"}
-_NO_MODEL = re.compile(r"model\b[^.?]*(not (found|exist|available|supported|loaded)|unknown)|(no|unknown) model", re.I)
+_NO_MODEL = re.compile(
+    r"model\b[^?]{0,80}(not (found|exist|available|supported|loaded)|unknown)|(no|unknown) model", re.I
+)
 GOES_ON = frozenset({"rate-limited", "server-failed", "context-too-long", "fails-open", "refused", "raises"})
 """Findings after which another example may fare better."""
 
