@@ -24,7 +24,9 @@ class System(Protocol):
 
     Optional: ``aprocess`` (the same, async), ``process_conversation``, ``fingerprint() -> Mapping`` with every
     parameter that can change an output (without it, responses are never reused across runs), and ``reads``, the
-    example fields that the system looks at. ``process`` may be called from several threads at once.
+    example fields that the system looks at; ``models() -> Sequence[str]``, what its endpoint offers; ``on_retry``, which is
+    told of repeated attempts. An error may carry ``finding`` (what ``preflight`` calls it), an HTTP ``status`` and
+    ``retry_after``. ``process`` may be called from several threads at once.
     """
 
     @property

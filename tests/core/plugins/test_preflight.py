@@ -143,7 +143,7 @@ def test_a_transformer_that_changes_nothing_is_inert_unless_it_is_the_baseline(l
         "baseline inert": "note",
     }
     assert found["same inert"]["figures"] == {"contexts": 3, "characters": 60}
-    assert err == "At most 9 requests to 3 systems: e0, e1, e2.\n"
+    assert err == "At most 9 requests to 3 systems: 3 examples.\n"
 
 
 def test_a_transformer_before_a_reader_is_looked_at_as_well(look: Run) -> None:

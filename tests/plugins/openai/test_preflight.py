@@ -14,6 +14,7 @@ import pytest
 from attrs import Factory, define, field
 
 from context_bench import evaluate
+from context_bench.bench.findings import Reply, stored_findings
 from context_bench.cli import execute
 from context_bench_openai import OpenAIProxy
 
@@ -182,7 +183,7 @@ def test_a_plain_endpoint_has_nothing_wrong_with_it(start: Any, look: Any) -> No
     seen = look(*proxy("direct", direct.url))
     assert (seen.code, seen.names("direct")) == (0, {})
     assert len(direct.requests) == 4  # three examples, and one of them again
-    assert seen.err.startswith("At most 9 requests to 1 system: e0, e1, e2.")
+    assert seen.err.startswith("At most 9 requests to 1 system: 3 examples, one of them again")
 
 
 def test_no_prompt_is_sent_that_is_shorter_than_the_examples(start: Any, look: Any) -> None:
@@ -465,6 +466,36 @@ def test_the_first_rows_give_a_deceiving_proxy_away_once(options: dict[str, Any]
     told = run(system(start(), "direct"), system(start(**options), "p"))
     assert len(told) == 1
     assert told[0].startswith(line)
+
+
+def test_samples_out_of_a_response_cache_give_it_away(start: Any) -> None:
+    told: list[str] = []
+    examples = [{"id": f"e{n}", "context": f"{n} {WORDS}", "question": "q", "answer": "x"} for n in range(3)]
+    cached = system(start(caches=True), "p")
+    evaluate(cached, examples, progress=False, on_warning=told.append, samples=2, max_workers=1)
+    assert len(told) == 1
+    assert told[0].startswith("p: own-cache: 3 of 6 replies to different requests are copies")
+
+
+def test_ids_of_the_clock_are_no_copies() -> None:
+    replies = [
+        Reply("row", {"response": text, "usage": {"input_tokens": tokens}, "envelope": {"id": id_, "created": 5}})
+        for text, tokens, id_ in [("A", 100, "c-5"), ("B", 100, "c-5"), ("A", 120, "c-5"), ("A", 100, "c-6")]
+    ]
+    assert list(stored_findings(replies, 5.0)) == []
+
+
+def test_replies_that_are_older_than_the_run_are_told_unless_all_have_one_date() -> None:
+    def made(*dates: int) -> list[Reply]:
+        return [
+            Reply("row", {"response": str(n), "envelope": {"id": str(n), "created": date}})
+            for n, date in enumerate(dates)
+        ]
+
+    [finding] = stored_findings(made(1000, 5000, 5001), 5000.0)
+    assert finding.evidence == "1 of 3 replies were made 4000 s before they were asked for."
+    assert list(stored_findings(made(1000, 1000, 1000), 5000.0)) == []
+    assert list(stored_findings(made(4950, 5000, 5001), 5000.0)) == []
 
 
 def test_a_run_of_fewer_rows_is_looked_at_in_the_end(start: Any) -> None:

@@ -15,7 +15,6 @@ from attrs import Factory, frozen
 from context_bench.records import Usage
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
-SEVERITIES = (ERROR, WARNING, NOTE)
 
 
 @frozen
@@ -156,15 +155,16 @@ def stored_findings(replies: Sequence[Reply], asked_at: float) -> Iterator[Findi
         asked_at: When the first of them was asked, in seconds since 1970.
     """
     hits = [f"{name}: {value}" for reply in replies for name, value in reply.headers.items() if _is_hit(name, value)]
-    ids = [reply.id for reply in replies if reply.id is not None]
-    repeated = len(ids) - len(set(ids))
+    # Some servers make ids of the time in seconds: a reply is another's copy when everything in it is the same.
+    whole = [(reply.id, reply.created, reply.text, reply.prompt_tokens) for reply in replies if reply.id is not None]
+    ids, repeated = {reply[0] for reply in whole}, len(whole) - len(set(whole))
     dates = [reply.created for reply in replies if reply.created is not None]
     old = [asked_at - date for date in dates if date < asked_at - _OLDEST]
     said = []
     if hits:
         said.append(f"{len(hits)} of {len(replies)} replies say {hits[0]!r}")
-    if repeated and len(set(ids)) > 1:  # a server that gives one id to all says nothing by it
-        said.append(f"{len(ids)} replies to different requests have only {len(set(ids))} ids")
+    if repeated and len(ids) > 1:  # a server that gives one id to all says nothing by it
+        said.append(f"{repeated} of {len(whole)} replies to different requests are copies, with the id of another")
     if old and len(set(dates)) > 1:  # nor does one date
         said.append(f"{len(old)} of {len(dates)} replies were made {max(old):.0f} s before they were asked for")
     if said:

@@ -93,12 +93,6 @@ class Probe:
         """The endpoint that it asks, without secrets; None when it asks none."""
         return endpoint_of(self.system())
 
-    @property
-    def is_transformer(self) -> bool:
-        """Whether its first step is a context transformer."""
-        facts = self._catalog.find("systems", self.spec.name).facts
-        return facts is not None and facts.system_kind == "transformer"
-
     def option(self, name: str) -> tuple[Option, Any] | None:
         """Return an option that one of its steps declares, and its value; None when none declares it."""
         for step in (self.spec, *self.spec.steps):

@@ -11,6 +11,9 @@ from context_bench.cli.common import echo_json, json_option, open_catalog, wrapp
 from context_bench.cli.run import DeclaredOptions, request_of, request_options
 from context_bench.plugins.project_file import load_project
 
+_BESIDE = (
+    ", one of them again and perhaps in other words, perhaps in other layouts, and the list of models of each endpoint"
+)
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
@@ -56,11 +59,14 @@ def preflight(examples: int, order_check: bool, order_examples: int, strict: boo
     plan = plan_preflight(catalog, request, examples)
     patience = request.deadline or PATIENCE
     count = plan.most_requests(catalog)
-    names = ", ".join(sample.name for sample in plan.samples)
     ordering = sample_of(catalog, request, order_examples) if order_check else []
     if order_check:
         shuffle(ordering, request.seed)  # refuses a sample that has no other order, before anything is sent
-    click.echo(f"At most {_counted(count, 'request')} to {_counted(len(plan.systems), 'system')}: {names}.", err=True)
+    about = (
+        f"{_counted(len(plan.samples), 'example')}{_BESIDE if count > len(plan.samples) * len(plan.systems) else ''}"
+    )
+    told = f"At most {_counted(count, 'request')} to {_counted(len(plan.systems), 'system')}: {about}."
+    click.echo(wrapped("", told, 0, 0), err=True)
 
     def show(checkup: Checkup) -> None:
         if not as_json:
