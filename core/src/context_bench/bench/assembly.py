@@ -78,6 +78,15 @@ def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpe
     return read
 
 
+def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str]:
+    """Return the labels of systems, made unique where the specs allow it.
+
+    Raises:
+        ConfigurationError: Two systems have one label.
+    """
+    return _labels([safe_spec(catalog, asked) if isinstance(asked, SystemSpec) else asked for asked in systems])
+
+
 def make_slots(
     catalog: Catalog,
     systems: Sequence[SystemSpec | Any],
@@ -92,7 +101,8 @@ def make_slots(
     if not systems:
         raise ConfigurationError("There is no system to measure. Name one with --system.")
     slots = []
-    labels = labels_of(catalog, systems)
+    shown = [safe_spec(catalog, asked) if isinstance(asked, SystemSpec) else asked for asked in systems]
+    labels = _labels(shown)
     for number, (asked, label) in enumerate(zip(systems, labels, strict=True)):
         system = build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
         key, shared, description = system_identity(catalog, system, run, number)
@@ -219,13 +229,7 @@ def _as_system(asked: Any) -> System:
     )
 
 
-def labels_of(catalog: Catalog, asked: Sequence[SystemSpec | Any]) -> list[str]:
-    """Return what each system is called in a run.
-
-    Raises:
-        ConfigurationError: Two have one label.
-    """
-    systems = [safe_spec(catalog, one) if isinstance(one, SystemSpec) else one for one in asked]
+def _labels(systems: Sequence[SystemSpec | Any]) -> list[str]:
     plain = [_plain_label(system) for system in systems]
     labels = [
         system.text if isinstance(system, SystemSpec) and system.label is None and plain.count(label) > 1 else label
