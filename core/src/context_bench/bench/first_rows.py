@@ -59,6 +59,11 @@ class FirstRows:
         self._started = time()
         self._lock = Lock()
 
+    @property
+    def has_more(self) -> bool:
+        """Whether there are systems whose rows are still looked at."""
+        return bool(self._open)
+
     def row(self, row: StoredRow) -> None:
         """Look at a committed row; after the first few of its system this costs nothing."""
         number = row.id.slot

@@ -199,14 +199,15 @@ class Session:
         for metric in self.metrics if self.metrics is not None else [MeanScore(self.score_field)]:
             check_score_field(metric, (), known)
 
-    def _watch(self, first_rows: FirstRows) -> Callable[[StoredRow], None]:
+    def _watch(self, first_rows: FirstRows) -> Callable[[StoredRow], None] | None:
         if self.progress is None and not self.hooks.watch_rows and self.max_failed is None:
-            return first_rows.row
+            return first_rows.row if first_rows.has_more else None
         failures = Failures(self.max_failed, self.expected)
 
         def watch(row: StoredRow) -> None:
             failures.row(row)
-            first_rows.row(row)
+            if first_rows.has_more:
+                first_rows.row(row)
             if self.progress is not None:
                 self.progress.row(row)
             if self.hooks.watch_rows:
