@@ -182,7 +182,9 @@ def test_a_plain_endpoint_has_nothing_wrong_with_it(start: Any, look: Any) -> No
     direct = start()
     seen = look(*proxy("direct", direct.url))
     assert (seen.code, seen.names("direct")) == (0, {})
-    assert len(direct.requests) == 4  # three examples, and one of them again
+    purposes = [request["purpose"] for request in seen.of("direct")["requests"]]
+    assert purposes[:5] == ["as in the run"] * 3 + ["models", "the same again"]
+    assert len(direct.requests) == len(purposes) - 1 <= 5  # in other words only where the second answer came fast
     assert seen.err.startswith("At most 9 requests to 1 system: 3 examples, one of them again")
 
 
