@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from context_bench.plugins.catalog import singular
 from context_bench.plugins.manifest import FILE_NAME, parse_manifest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,6 +29,18 @@ def components() -> dict[str, dict[str, tuple[str, str]]]:
     return {kind: dict(sorted(names.items())) for kind, names in sorted(found.items())}
 
 
+def flags() -> dict[str, tuple[str, str]]:
+    """Return component and distribution of every flag that a first-party manifest declares."""
+    found: dict[str, tuple[str, str]] = {}
+    for path in sorted(ROOT.glob(f"plugins/*/src/*/{FILE_NAME}")):
+        distribution = path.parents[2].name
+        for (kind, name), facts in parse_manifest(path.read_bytes()).components.items():
+            for option in facts.options.values():
+                if option.flag:
+                    found.setdefault(option.flag, (f"the {singular(kind)} {name}", distribution))
+    return dict(sorted(found.items()))
+
+
 def files() -> dict[Path, str]:
     """Return the text of every generated file."""
     found = components()
@@ -44,6 +57,18 @@ def files() -> dict[Path, str]:
         lines.append("    },")
     lines += ["}", '"""Class and distribution by kind and short name."""', ""]
     texts = {PACKAGE / "plugins" / "first_party.py": "\n".join(lines)}
+    lines = [
+        f'"""The flags that the project\'s own plugins bring. {NOTE}"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "FLAGS: dict[str, tuple[str, str]] = {",
+        *(f'    "{flag}": ("{component}", "{distribution}"),' for flag, (component, distribution) in flags().items()),
+        "}",
+        '"""Component and distribution by flag."""',
+        "",
+    ]
+    texts[PACKAGE / "plugins" / "first_party_flags.py"] = "\n".join(lines)
     for kind in FACADES:
         exports = sorted({(distribution.replace("-", "_"), cls) for cls, distribution in found.get(kind, {}).values()})
         absent = "  # type: ignore[import-not-found, unused-ignore]"

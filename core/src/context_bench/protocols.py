@@ -23,8 +23,10 @@ class System(Protocol):
     """Something that touches an LLM's context: a compressor, a proxy, an endpoint, a function.
 
     Optional: ``aprocess`` (the same, async); ``fingerprint() -> Mapping`` with every parameter that can change an output
-    (without it, responses are never reused across runs); ``reads``, the example fields that the system looks at.
-    ``process`` may be called from several threads at once.
+    (without it, responses are never reused across runs); ``reads``, the example fields that the system looks at;
+    ``models() -> Sequence[str]``, what its endpoint offers; ``on_retry``, which is told of repeated attempts. An error may
+    carry ``finding`` (what ``preflight`` calls it), an HTTP ``status`` and ``retry_after``. ``process`` may be called from
+    several threads at once.
 
     For rows with ``multi_turn`` and ``turns``, optional too: ``process_turn(turns)``, which answers the last of the turns that
     it is given - those of the example, the system's own replies among them - with a text or an output; each answer is kept

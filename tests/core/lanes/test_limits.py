@@ -142,7 +142,7 @@ class Limited:
             self._accepted.append(now)
             self.answered += 1
         time.sleep(0.01)
-        return {"response": "1"}
+        return {"response": "1", "usage": {"input_tokens": 1}}
 
 
 def test_a_hidden_limit_is_found_without_losing_a_row(same: Any, make_examples: Callable[[int], Any]) -> None:

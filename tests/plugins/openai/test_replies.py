@@ -30,6 +30,7 @@ def test_an_output_holds_response_usage_and_how_it_came(server: Any, steps: Any,
         "model": "served",
         "headers": {"x-kompact-tokens-saved": "29"},
         "attempts": 1,
+        "envelope": {"id": "c-1"},
     }
 
 

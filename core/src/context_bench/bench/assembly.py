@@ -92,6 +92,15 @@ def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpe
     return read
 
 
+def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str]:
+    """Return the labels of systems, made unique where the specs allow it.
+
+    Raises:
+        ConfigurationError: Two systems have one label.
+    """
+    return _labels([safe_spec(catalog, asked) if isinstance(asked, SystemSpec) else asked for asked in systems])
+
+
 def make_slots(
     catalog: Catalog,
     systems: Sequence[SystemSpec | Any],

@@ -10,6 +10,7 @@ from uuid import uuid4
 from weakref import finalize
 
 from context_bench.bench.assembly import describe_examples, make_slots, make_stream, needs_threads, with_reader
+from context_bench.bench.first_rows import baseline_of
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import check_limits, selection_of
 from context_bench.bench.secrets import secrecy_of
@@ -127,6 +128,12 @@ def run_evaluation(
     config = {"samples": samples, "score_field": score_field, "threshold": threshold, "run_file": str(run_file or "")}
     size = _size([source for _, source in sources], max_examples or sample or len(ids) or None)
     threads = needs_threads(catalog, asked)
+    late: list[str] = []
+
+    def tell_later(line: str) -> None:
+        told.append(line)
+        late.append(line)
+
     session = Session(
         store=store,
         slots=slots,
@@ -152,8 +159,13 @@ def run_evaluation(
         order=order,
         expected=None if size is None else size * len(slots) * samples,
         secrecy=secrecy_of(catalog, asked, [source for _, source in sources], options, environ),
+        on_warning=warn if on_warning is not None else tell_later,
+        baseline=baseline_of([slot.label for slot in slots]),
     )
-    return session.run(told)
+    result = session.run(told)
+    for line in late:  # on the caller's thread: a warning may be an error there
+        tell(line)
+    return result
 
 
 def _warn(line: str) -> None:

@@ -43,7 +43,7 @@ def read_result(path: Path, score_field: str | None = None, threshold: float | N
         "metrics": [metric.name for metric in metrics],
         "num_examples": sum(entry["length"] or 0 for entry in store.datasets()),
     }
-    return EvalResult(StoredRows(store), metrics, {}, told, declared)
+    return EvalResult(StoredRows(store), metrics, {}, told, declared, store.warnings())
 
 
 def canonical_row(row: EvalRow) -> dict[str, Any]:

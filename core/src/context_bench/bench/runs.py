@@ -19,6 +19,7 @@ from context_bench.bench.assembly import (
     needs_threads,
     with_reader,
 )
+from context_bench.bench.first_rows import baseline_of
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
 from context_bench.bench.secrets import is_redacted, secrecy_of
@@ -101,13 +102,12 @@ def run(
     """
     hooks = Hooks(catalog)
     told: list[str] = []
-    session = _prepare(
-        catalog, request, uuid4().hex, hooks, _telling(told, on_warning), progress, None, locked, log_format
-    )
+    warn = _telling(told, on_warning)
+    session = _prepare(catalog, request, uuid4().hex, hooks, warn, progress, None, locked, log_format)
     earlier = EarlierResponses(run_files(reuse)) if reuse else None
     recorded = request.to_dict(catalog) | ({"locked": str(locked)} if locked else {})
     store = RunFile.create(path, session.run_id, now(), recorded, {"context_bench": __version__, **(provenance or {})})
-    return session.start(store, {"request": recorded, "run_file": str(path)}, earlier, told)
+    return session.start(store, {"request": recorded, "run_file": str(path)}, earlier, told, warn)
 
 
 def resume(
@@ -156,7 +156,7 @@ def resume(
         log_format,
     )
     _check_origins(store, session.streams, warn)
-    return session.start(store, {"request": recorded["config"], "run_file": str(path)}, None, told)
+    return session.start(store, {"request": recorded["config"], "run_file": str(path)}, None, told, warn)
 
 
 @frozen(eq=False)
@@ -172,7 +172,12 @@ class _Prepared:
     secrecy: Secrecy
 
     def start(
-        self, store: RunFile, config: Mapping[str, Any], earlier: EarlierResponses | None, warnings: list[str]
+        self,
+        store: RunFile,
+        config: Mapping[str, Any],
+        earlier: EarlierResponses | None,
+        warnings: list[str],
+        warn: Callable[[str], None],
     ) -> EvalResult:
         self.planner.attach(store)
         request = self.request
@@ -198,6 +203,8 @@ class _Prepared:
             order=request.order,
             expected=request.rows_at_most(len(self.slots)),
             secrecy=self.secrecy,
+            on_warning=warn,
+            baseline=baseline_of([slot.label for slot in self.slots], getattr(request, "baseline", None)),
         )
         return session.run(warnings)
 

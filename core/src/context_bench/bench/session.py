@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import Factory, frozen
 
+from context_bench.bench.first_rows import FirstRows
 from context_bench.bench.planner import Planner
 from context_bench.bench.surroundings import dependencies, used_distributions
 from context_bench.errors import ContextBenchError, RunStoppedError
@@ -79,6 +80,8 @@ class Session:
         order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.feed.Feed`.
         expected: Rows of the whole run, of all systems and samples; None when nobody knows.
         secrecy: Takes secrets out of whatever is written.
+        on_warning: Is told what the first rows give away; on any thread.
+        baseline: Label of the system that the prompts of the others are compared with; None knows none.
     """
 
     store: RunFile
@@ -105,6 +108,8 @@ class Session:
     order: str = "interleaved"
     expected: int | None = None
     secrecy: Secrecy = Factory(Secrecy)
+    on_warning: Callable[[str], None] = lambda line: None
+    baseline: str | None = None
 
     def run(self, warnings: Sequence[str] = ()) -> EvalResult:
         """Do what is still to be done, and return the result of the whole run.
@@ -149,28 +154,30 @@ class Session:
             if not self.store.is_new:
                 counts = self.store.counts()
                 self.progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self.slots})
-        loop = Loop(workbench, self.store, self.max_workers, self._watch(), traffic, self.deadline)
+        first_rows = FirstRows(self.slots, self.baseline, self.on_warning)
+        loop = Loop(workbench, self.store, self.max_workers, self._watch(first_rows), traffic, self.deadline)
         try:
             try:
                 loop.run(feed.jobs(self.store))
             finally:
                 transcripts.close()
         except KeyboardInterrupt:
-            self._end("interrupted")
+            self._end("interrupted", warnings)
             raise RunStoppedError("Interrupted.", str(self.store.path), INTERRUPTED) from None
         except ContextBenchError as error:
-            answered = self._end("stopped")
+            answered = self._end("stopped", warnings)
             path = str(self.store.path) if answered else None
             raise RunStoppedError(str(error), path, error.exit_code) from error
         except BaseException:
-            self._end("stopped")
+            self._end("stopped", warnings)
             raise
         finally:
             traffic.close()
             if self.progress is not None:
                 self.progress.close()
+        first_rows.close()
         self.store.settle_headlines()
-        self._end("finished")
+        self._end("finished", warnings)
         return self._result(perf_counter() - started, feed.skipped, warnings)
 
     def _traffic(self) -> Traffic:
@@ -204,13 +211,15 @@ class Session:
         for metric in self.metrics if self.metrics is not None else [MeanScore(self.score_field)]:
             check_score_field(metric, (), known)
 
-    def _watch(self) -> Callable[[StoredRow], None] | None:
+    def _watch(self, first_rows: FirstRows) -> Callable[[StoredRow], None] | None:
         if self.progress is None and not self.hooks.watch_rows and self.max_failed is None:
-            return None
+            return first_rows.row if first_rows.has_more else None
         failures = Failures(self.max_failed, self.expected)
 
         def watch(row: StoredRow) -> None:
             failures.row(row)
+            if first_rows.has_more:
+                first_rows.row(row)
             if self.progress is not None:
                 self.progress.row(row)
             if self.hooks.watch_rows:
@@ -229,8 +238,9 @@ class Session:
         if not used <= before.keys():
             self.store.add_provenance({"dependencies": before | dependencies(used)})
 
-    def _end(self, status: str) -> int:
+    def _end(self, status: str, warnings: Sequence[str]) -> int:
         self._record_dependencies()
+        self.store.warn(warnings)
         self.store.finish(status, now())
         if self.owner is None:
             self.store.seal()
@@ -260,7 +270,7 @@ class Session:
         }
         timing = {"seconds": seconds, "rows_per_second": done / seconds if seconds else 0.0, "reused_rows": skipped}
         declared = [key for label in labels for key in label.keys]
-        return EvalResult(rows, metrics, timing, config, declared, warnings)
+        return EvalResult(rows, metrics, timing, config, declared, self.store.warnings())
 
 
 def usual_metrics(score_field: str, threshold: float, labels: int, systems: int) -> list[Metric]:

@@ -67,7 +67,7 @@ def _show_row(story: dict[str, Any]) -> None:
     for number, turn in enumerate(story["turns"], start=1):
         _line(f"turn {number}", f"{_short(turn['response'])} ({turn['latency']:.3f} s, kept)")
     _line("response", _short(story["response"]))
-    measured = {name: value for name, value in story["metadata"].items() if name != "headers"}
+    measured = {name: value for name, value in story["metadata"].items() if name not in ("headers", "envelope")}
     told = ", ".join(f"{name} {value}" for name, value in measured.items())
     _line("call", f"{story['latency']:.3f} s, {told}, {story['input_tokens']} tokens given")
     for name, why in story["wiring"].items():

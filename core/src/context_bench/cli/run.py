@@ -29,10 +29,21 @@ from context_bench.plugins.project_file import load_project
 _LISTED_KINDS = ("systems", "datasets", "evaluators")
 
 
-class _DeclaredOptions(click.Command):
+class DeclaredOptions(click.Command):
     """A command that also takes the flags which installed evaluators declare in their manifests."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; a flag that a package of ours would bring is told with the package."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            told = absent_flag(error.option_name)
+            if told is None:
+                raise
+            raise ConfigurationError(told) from error
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, those that are declared in manifests included."""
         params = super().get_params(ctx)
         if "declared" not in ctx.meta:
             taken = {name for param in params for name in param.opts}
@@ -43,6 +54,7 @@ class _DeclaredOptions(click.Command):
         return [*params, *ctx.meta["declared"]]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what is installed below the options."""
         super().format_epilog(ctx, formatter)
         catalog = catalog_of_environment()
         for kind in _LISTED_KINDS:
@@ -61,6 +73,18 @@ class _DeclaredOptions(click.Command):
                     formatter.write_dl(entries)
 
 
+def absent_flag(flag: str) -> str | None:
+    """Return what to install for a flag that a package of the project would bring; None for any other."""
+    from context_bench.plugins.catalog import install_line
+    from context_bench.plugins.first_party_flags import FLAGS
+
+    name, _, _ = flag.partition("=")
+    if name not in FLAGS:
+        return None
+    component, distribution = FLAGS[name]
+    return f"{name} is an option of {component}, which comes with {distribution}: `{install_line(distribution)}`."
+
+
 def _declared_option(number: int, option: Option, owner: str) -> click.Option:
     help_text = f"{option.help}  ({owner})"
     if option.type == "bool":
@@ -77,7 +101,8 @@ def _flags() -> list[tuple[Option, str]]:
     ]
 
 
-def _request_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say what is run."""
     options = [
         click.option(
             "--system", "-s", "systems", multiple=True, metavar="SPEC", help="[label=]name[:key=value,...]; repeatable."
@@ -176,8 +201,8 @@ def _request_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(cls=_DeclaredOptions)
-@_request_options
+@click.command(cls=DeclaredOptions)
+@request_options
 @click.option(
     "--run-file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -230,7 +255,7 @@ def run(
     project = load_project(flags["project_path"])
     catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
     allowed = 1.0 if max_failed is None else max_failed
-    request = evolve(_request(catalog, project, flags), keep_examples=keep_examples, max_failed=allowed / 100)
+    request = evolve(request_of(catalog, project, flags), keep_examples=keep_examples, max_failed=allowed / 100)
     _warn_of_broken(catalog)
     plans = runs.plan(catalog, request, warn if dry_run else None)
     from context_bench.plugins.lock import FILE_NAME, check_lock
@@ -271,8 +296,8 @@ def run(
     return failed_share(result, allowed, path)
 
 
-@click.command(cls=_DeclaredOptions)
-@_request_options
+@click.command(cls=DeclaredOptions)
+@request_options
 @click.option(
     "--lock-file", type=click.Path(path_type=Path, dir_okay=False), help="Lock file.  [default: context-bench.lock]"
 )
@@ -284,7 +309,7 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
 
     project = load_project(flags["project_path"])
     catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
-    request = _request(catalog, project, flags)
+    request = request_of(catalog, project, flags)
     if not request.datasets and not labels:
         raise ConfigurationError("There is no dataset to lock. Name one with --dataset, or a label with --label.")
     plans = runs.plan(catalog, request, warn, labels)
@@ -320,12 +345,13 @@ def failed_share(result: Any, max_failed: float, path: Path) -> int:
     return 0
 
 
-def _request(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]) -> Any:
+def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]) -> Any:
+    """Return what the project file and the flags of :func:`request_options` ask for."""
     from context_bench.bench.project import project_request, set_value
     from context_bench.bench.specs import parse_dataset, parse_pairs, parse_system
 
     request = project_request(project)
-    systems = [parse_system(text) for text in flags["systems"]] + _proxies(flags)
+    systems = [parse_system(text) for text in flags["systems"]] + proxies_of(flags)
     if systems:
         request = evolve(request, systems=tuple(systems))
     if flags["reader"]:
@@ -387,7 +413,8 @@ def _with_declared_flags(catalog: Catalog, request: Any, flags: Mapping[str, Any
     return evolve(request, options=options)
 
 
-def _proxies(flags: Mapping[str, Any]) -> list[Any]:
+def proxies_of(flags: Mapping[str, Any]) -> list[Any]:
+    """Return the systems of ``--proxy``, ``--name`` and ``--model``."""
     from context_bench.bench.specs import SystemSpec
 
     urls, names = flags["proxies"], flags["names"]

@@ -140,7 +140,10 @@ def report(
     from context_bench.bench.reading import read_result
 
     reports = Reports(open_catalog((), {}), outputs, result_format)
-    reports.write(read_result(run_file, score_field, threshold))
+    result = read_result(run_file, score_field, threshold)
+    for line in result.warnings:
+        warn(line)
+    reports.write(result)
 
 
 @click.command()

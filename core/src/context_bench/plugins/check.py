@@ -32,6 +32,8 @@ def _faults(component: Component, load: bool) -> Iterator[str]:
     yield from _manifest_faults(component)
     if component.facts is not None:
         yield from _rule_faults(component.facts)
+    if load:
+        yield from _doctor_faults(component)
     component = component.called_by_id()
     if load and component.state == OK:
         loaded, thing, _ = try_load(component)
@@ -51,6 +53,17 @@ def _manifest_faults(component: Component) -> Iterator[str]:
     yield from manifest.component_faults.get(key, ())
     if key not in manifest.components and not manifest.faults:
         yield f"its manifest has no table [{component.kind}.{component.name}] for its entry point"
+
+
+def _doctor_faults(component: Component) -> Iterator[str]:
+    target = parse_manifest(component.distribution.manifest_source).doctor
+    if target is None:
+        return
+    loaded, function, _ = try_load(component.called_by_id()._replace(target=target, state=OK))
+    if loaded.state != OK:
+        yield f"doctor = {target!r}: {loaded.reason}"
+    elif not callable(function):
+        yield f"doctor = {target!r} names {type(function).__name__}, which cannot be called"
 
 
 def _rule_faults(facts: Facts) -> Iterator[str]:

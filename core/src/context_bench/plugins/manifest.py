@@ -46,6 +46,7 @@ class Manifest(NamedTuple):
         faults: What is wrong with the file as a whole, a line each.
         component_faults: What is wrong with a component, by (kind, name).
         warnings: Keys that this version does not know, a line each.
+        doctor: ``module:function`` that tells ``context-bench doctor`` how the plugin fares here, or None.
     """
 
     schema: int = 0
@@ -54,6 +55,7 @@ class Manifest(NamedTuple):
     faults: tuple[str, ...] = ()
     component_faults: Mapping[tuple[str, str], tuple[str, ...]] = {}
     warnings: tuple[str, ...] = ()
+    doctor: str | None = None
 
     @property
     def incompatibility(self) -> str | None:
@@ -89,6 +91,7 @@ def parse_manifest(source: bytes) -> Manifest:
     top = Table("", document, faults, warnings)
     schema = top.take("schema", terms.schema, 0, required=True)
     api = top.take("api", terms.api, "", required=True)
+    doctor = top.take("doctor", terms.target, None)
     components: dict[tuple[str, str], Facts] = {}
     component_faults: dict[tuple[str, str], tuple[str, ...]] = {}
     for kind in KINDS:
@@ -98,7 +101,7 @@ def parse_manifest(source: bytes) -> Manifest:
             if own:
                 component_faults[kind, name] = tuple(own)
     top.close()
-    return Manifest(schema, api, components, tuple(faults), component_faults, tuple(warnings))
+    return Manifest(schema, api, components, tuple(faults), component_faults, tuple(warnings), doctor)
 
 
 def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[str]) -> Facts:

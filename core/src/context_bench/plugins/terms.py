@@ -121,3 +121,11 @@ def flag(value: Any) -> str:
     if not value.startswith("--") or not name.replace("-", "").isalnum() or name != name.lower():
         raise FaultError(f"expected a flag such as --judge-url, got {value!r}")
     return str(value)
+
+
+def target(value: Any) -> str:
+    """Return where an object of the plugin stands, ``module:name``."""
+    module, colon, name = text(value).partition(":")
+    if not colon or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+        raise FaultError(f"expected 'module:function', got {value!r}")
+    return str(value)

@@ -203,6 +203,19 @@ class RunFile:
         with self._lock, self._connection:
             self._connection.execute("UPDATE run SET status = ?, finished = ?", (status, finished))
 
+    def warn(self, lines: Sequence[str]) -> None:
+        """Record what the user should know of the run; a line that is there already is not repeated."""
+        known = self.warnings()
+        told = [*known, *(line for line in dict.fromkeys(lines) if line not in known)]
+        if told != known:
+            with self._lock, self._connection:
+                self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('warnings', ?)", (to_json(told),))
+
+    def warnings(self) -> list[str]:
+        """Return what was recorded for the user, a line each."""
+        found = [from_json(value) for (value,) in self.read("SELECT value FROM meta WHERE name = 'warnings'")]
+        return list(found[0]) if found else []
+
     def commit(self, items: Sequence[StoredRow | StoredExample]) -> None:
         """Write examples and finished rows durably, all or none. A row that is there already is replaced.
 

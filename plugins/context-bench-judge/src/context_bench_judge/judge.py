@@ -28,6 +28,7 @@ from context_bench_judge.verdict import read_verdict
 from context_bench_openai import ChatClient, ChatReply, EndpointError
 from context_bench_openai.endpoint import names_a_secret
 from context_bench_openai.extra_body import read_extra_body
+from context_bench_openai.models import offered_models
 
 JUDGE_VERSION = "1"
 _RESERVED = {
@@ -177,6 +178,14 @@ class LLMJudge:
                     request = judgement.send(reply)
         except StopIteration as end:
             return _scores_of(end)
+
+    def models(self) -> list[str]:
+        """Return the models that the judge's server offers, at no cost.
+
+        Raises:
+            EndpointError: It does not say.
+        """
+        return offered_models(self._client)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return everything that can change a score, and no secret, timeout or retry setting."""

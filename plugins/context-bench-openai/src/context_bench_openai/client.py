@@ -131,6 +131,22 @@ class ChatClient:
         """Close the connections of the running event loop."""
         await self._connections.aclose()
 
+    @contextmanager
+    def lent(self) -> Iterator[tuple[httpx.Client, Mapping[str, str]]]:
+        """Lend a connection and the headers of every request, for a request that is no chat.
+
+        Raises:
+            EndpointError: The request failed on its way.
+        """
+        with self._endpoint_errors(), self._connections.client() as http:
+            yield http, self._headers
+
+    def without_secrets(self, error: EndpointError) -> EndpointError:
+        """Return an error with the secrets of this client taken out of its message."""
+        error.message = self._redaction.of(error.message)
+        error.args = (error.message,)
+        return error
+
     def __enter__(self) -> ChatClient:
         return self
 
@@ -144,7 +160,7 @@ class ChatClient:
         await self.aclose()
 
     def _pause_after(self, error: EndpointError, attempt: int) -> float:
-        pause = self._retry.pause_after(self._without_secrets(error), attempt)
+        pause = self._retry.pause_after(self.without_secrets(error), attempt)
         return pause if self.on_retry is None else self.on_retry(error, pause)
 
     def _attempt(self, body: bytes, attempt: int) -> ChatReply:
@@ -229,11 +245,6 @@ class ChatClient:
 
     def _endless_redirects(self) -> RedirectRefusedError:
         return RedirectRefusedError(f"{self.endpoint.shown} redirects more than {_MOST_REDIRECTS} times.")
-
-    def _without_secrets(self, error: EndpointError) -> EndpointError:
-        error.message = self._redaction.of(error.message)
-        error.args = (error.message,)
-        return error
 
 
 def _reason(error: Exception) -> str:

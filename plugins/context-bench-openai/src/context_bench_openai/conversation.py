@@ -89,6 +89,8 @@ def output_of(reply: ChatReply) -> dict[str, Any]:
     }
     present = {"ttft": reply.ttft, "refusal": reply.refusal, "reasoning": reply.reasoning}
     output.update((name, value) for name, value in present.items() if value is not None)
+    if reply.envelope:
+        output["envelope"] = dict(reply.envelope)
     if reply.tool_calls:
         output["tool_calls"] = [dict(call) for call in reply.tool_calls]
     return output

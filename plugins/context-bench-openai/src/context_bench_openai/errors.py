@@ -28,7 +28,10 @@ class EndpointError(RuntimeError):
         retryable: Whether the same request may succeed later.
         attempts: How many requests were sent before giving up.
         retry_after: Seconds that the server asked to wait, or None when it did not say.
+        finding: What `context-bench preflight` calls it; None leaves that to the status.
     """
+
+    finding: str | None = None
 
     def __init__(
         self, message: str, *, status: int | None = None, retryable: bool = False, retry_after: float | None = None
@@ -47,9 +50,13 @@ class EndpointError(RuntimeError):
 class EndpointUnreachableError(EndpointError):
     """No connection could be made, or the connection broke before the reply was complete."""
 
+    finding = "unreachable"
+
 
 class EndpointTimeoutError(EndpointError):
     """No complete reply arrived in time."""
+
+    finding = "timeout"
 
 
 class RequestRefusedError(EndpointError):
@@ -63,6 +70,8 @@ class CredentialsRefusedError(RequestRefusedError):
 class ContextTooLongError(RequestRefusedError):
     """The prompt is longer than the model's context."""
 
+    finding = "context-too-long"
+
 
 class RateLimitedError(RequestRefusedError):
     """The server is asked too often, or the account has nothing left (429)."""
@@ -75,13 +84,19 @@ class ServerFailedError(EndpointError):
 class RedirectRefusedError(EndpointError):
     """The server points elsewhere, and neither prompt nor key is sent there."""
 
+    finding = "wrong-url"
+
 
 class UnusableReplyError(EndpointError):
     """The server said 200, and the body is no chat completion."""
 
+    finding = "unusable-reply"
+
 
 class DeclaredFailureError(EndpointError):
     """A response header declares that the proxy did not do its work."""
+
+    finding = "fails-open"
 
 
 class EndpointURLError(ValueError):

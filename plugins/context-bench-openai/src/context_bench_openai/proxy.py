@@ -12,6 +12,7 @@ from context_bench_openai.endpoint import names_a_secret
 from context_bench_openai.errors import EndpointError
 from context_bench_openai.extra_body import read_extra_body
 from context_bench_openai.layouts import Message, build_messages, layout_named, messages_of_turns, opening_messages
+from context_bench_openai.models import offered_models
 
 ADAPTER_VERSION = "1"
 _RESERVED = {
@@ -27,8 +28,8 @@ class OpenAIProxy:
     ``process`` returns ``response``, ``usage`` (``input_tokens``, ``output_tokens``, ``cache_read_tokens``,
     ``cache_write_tokens``, ``reasoning_tokens`` as far as reported), ``finish_reason``, ``model``, ``headers`` (those
     that the proxy added), ``latency`` and ``attempts``; where they exist also ``tool_calls``, ``refusal``,
-    ``reasoning`` and ``ttft``. A call without a usable reply raises an `EndpointError`: an error text is never a
-    response.
+    ``reasoning``, ``ttft`` and ``envelope`` (the reply's ``id`` and ``created``). A call without a usable
+    reply raises an `EndpointError`: an error text is never a response.
 
         system = OpenAIProxy("http://localhost:7878", model="gpt-4o-mini", name="kompact")
         system.process({"context": "Rome is in Italy.", "question": "Where is Rome?"})["response"]
@@ -192,6 +193,14 @@ class OpenAIProxy:
             "headers": {name: None if names_a_secret(name) else value for name, value in sorted(headers.items())},
             "failure_headers": self._client.failure_headers.rules,
         }
+
+    def models(self) -> list[str]:
+        """Return the models that the server offers, at no cost.
+
+        Raises:
+            EndpointError: It does not say.
+        """
+        return offered_models(self._client)
 
     def close(self) -> None:
         """Close the connections of the threads; those of an event loop close with it."""

@@ -27,6 +27,7 @@ class ChatReply:
         tool_calls: ``{"id", "name", "arguments"}`` of each call; the arguments are the text that the model wrote.
         refusal: The model's words when the server marked them as a refusal; `text` holds them too.
         reasoning: The model's reasoning, where the server sends it apart from the answer.
+        envelope: ``id`` and ``created`` of the completion, as far as the server sends them: a cache repeats them.
     """
 
     text: str
@@ -40,6 +41,7 @@ class ChatReply:
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     refusal: str | None = None
     reasoning: str | None = None
+    envelope: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_completion(where: str, content: Any) -> dict[str, Any]:
@@ -72,6 +74,9 @@ def read_completion(where: str, content: Any) -> dict[str, Any]:
         "finish_reason": choice.get("finish_reason"),
         "model": content.get("model"),
         "usage": read_usage(content.get("usage")),
+        "envelope": {
+            name: content[name] for name in ("id", "created") if isinstance(content.get(name), str | int | float)
+        },
     }
 
 

@@ -60,7 +60,9 @@ class EventStream:
                 self._add(event)
 
     def _add(self, event: Mapping[str, Any]) -> None:
-        self._seen.update((name, event[name]) for name in ("model", "usage", "error") if event.get(name))
+        self._seen.update(
+            (name, event[name]) for name in ("id", "created", "model", "usage", "error") if event.get(name)
+        )
         choices = event.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, Mapping) or choice.get("index") not in (0, None):

@@ -1,0 +1,81 @@
+"""Are the endpoints of a request there, and do they have the models that are asked for? They are asked for their list alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from context_bench.bench.checks import ERROR, FINE, NOTE, WARNING, Check
+from context_bench.bench.error_findings import error_name
+from context_bench.bench.probing import Probe, asked
+from context_bench.bench.requests import Request
+from context_bench.errors import ContextBenchError
+from context_bench.plugins.catalog import OK, Catalog
+from context_bench.plugins.loading import build
+from context_bench.runner.traffic import endpoint_of
+
+
+def endpoint_checks(catalog: Catalog, request: Request, timeout: float) -> list[Check]:
+    """Return what there is to be said of each endpoint that a request names.
+
+    Args:
+        catalog: What is installed.
+        request: The systems, and the options of evaluators.
+        timeout: Seconds that one endpoint may take.
+    """
+    return [*_of_systems(catalog, request, timeout), *_of_evaluators(catalog, request, timeout)]
+
+
+def _of_systems(catalog: Catalog, request: Request, timeout: float) -> Iterator[Check]:
+    specs = [step for spec in request.systems for step in (spec, *spec.steps)]
+    specs += [request.reader] if request.reader else []
+    for spec in specs:
+        probe = Probe(catalog, spec, spec.label or spec.name, timeout)
+        try:
+            where = probe.endpoint
+        except ContextBenchError as error:
+            yield Check(probe.label, ERROR, f"cannot be set up: {error}")
+            continue
+        if where is not None:
+            found = probe.option("model")
+            model = None if found is None or found[1] is None else str(found[1])
+            yield _endpoint(probe.label, where, probe.models(), model)
+        probe.close()
+
+
+def _of_evaluators(catalog: Catalog, request: Request, timeout: float) -> Iterator[Check]:
+    """Yield the endpoints of evaluators that the project file sets up, of those that can be asked for their models."""
+    for name, given in request.options.items():
+        for component in catalog.named("evaluators", name):
+            declared = component.facts.options if component.facts is not None else {}
+            patience = {"timeout": timeout, "max_retries": 0}
+            options = {**given, **{option: value for option, value in patience.items() if option in declared}}
+            try:
+                evaluator = build(component, options, os.environ) if component.state == OK else None
+            except ContextBenchError as error:
+                yield Check(name, ERROR, f"cannot be set up: {error}")
+                continue
+            if callable(getattr(evaluator, "models", None)):
+                reply = asked(evaluator.models, "models", None, "", timeout)  # type: ignore[union-attr]
+                found = reply.error if reply.error is not None else (reply.output or {}).get("models")
+                yield _endpoint(
+                    name, endpoint_of(evaluator) or "its endpoint", found, getattr(evaluator, "model", None)
+                )
+
+
+def _endpoint(label: str, where: str, found: list[str] | BaseException | None, model: str | None) -> Check:
+    if found is None:
+        return Check(
+            label, NOTE, f"{where} cannot be asked for its models; `context-bench preflight` asks it a question."
+        )
+    if isinstance(found, BaseException):
+        name = error_name(found)
+        if name in ("wrong-url", "unusable-reply", "raises"):
+            return Check(
+                label, NOTE, f"it has no list of models: {found} `context-bench preflight` asks it a question."
+            )
+        return Check(label, ERROR, f"{name}: {found}")
+    shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "") or "none"
+    if model is not None and found and model not in found:
+        return Check(label, WARNING, f"{where} is reachable, but does not list the model {model!r}. It lists {shown}.")
+    return Check(label, FINE, f"{where} is reachable. Models: {shown}.")

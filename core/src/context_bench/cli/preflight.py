@@ -1,0 +1,146 @@
+"""``context-bench preflight``: what would make the numbers of a run deceive, found with a few requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from context_bench.cli.common import echo_json, json_option, open_catalog, wrapped
+from context_bench.cli.run import DeclaredOptions, request_of, request_options
+from context_bench.plugins.project_file import load_project
+
+_BESIDE = (
+    ", one of them again and perhaps in other words, perhaps in other layouts, and the list of models of each endpoint"
+)
+_COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+@click.command(cls=DeclaredOptions)
+@request_options
+@click.option(
+    "--examples",
+    type=click.IntRange(1, 100),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Examples to ask each system about; the first ones that the run would take.",
+)
+@click.option(
+    "--order-check",
+    is_flag=True,
+    help="Ask about a sample three times - in order, again, and shuffled - and report what depends on history.",
+)
+@click.option(
+    "--order-examples",
+    type=click.IntRange(2, 1000),
+    default=8,
+    show_default=True,
+    metavar="N",
+    help="Examples of --order-check: three times as many requests for each system.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 2 on warnings, too.")
+@json_option
+def preflight(examples: int, order_check: bool, order_examples: int, strict: bool, as_json: bool, **flags: Any) -> int:
+    """Ask each system a few times, and find what would make its numbers deceive, before money is spent.
+
+    It takes the arguments of `run`. The exit code is 2 when a system cannot work, and 0 for warnings, unless --strict.
+    """
+    from context_bench.bench.order_check import PASSES, check_order, shuffle
+    from context_bench.bench.preflight import Checkup, plan_preflight
+    from context_bench.bench.preflight import preflight as look
+    from context_bench.bench.probing import PATIENCE
+    from context_bench.bench.samples import sample_of
+
+    project = load_project(flags["project_path"])
+    catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
+    request = request_of(catalog, project, flags)
+    plan = plan_preflight(catalog, request, examples)
+    patience = request.deadline or PATIENCE
+    count = plan.most_requests(catalog)
+    ordering = sample_of(catalog, request, order_examples) if order_check else []
+    if order_check:
+        shuffle(ordering, request.seed)  # refuses a sample that has no other order, before anything is sent
+    about = (
+        f"{_counted(len(plan.samples), 'example')}{_BESIDE if count > len(plan.samples) * len(plan.systems) else ''}"
+    )
+    told = f"At most {_counted(count, 'request')} to {_counted(len(plan.systems), 'system')}: {about}."
+    click.echo(wrapped("", told, 0, 0), err=True)
+
+    def show(checkup: Checkup) -> None:
+        if not as_json:
+            _show(checkup)
+
+    done = look(catalog, plan, patience, show)
+    ordered: list[Checkup] = []
+    if order_check:
+        able = {one.label for one in done if one.can_work}
+        systems = [(label, spec) for label, spec in plan.systems if label in able]
+        told = _counted(PASSES * len(ordering) * len(systems), "request")
+        click.echo(f"Order check: {told}, {len(ordering)} examples in two orders.", err=True)
+        ordered = check_order(catalog, systems, ordering, plan.baseline, request.seed, patience)
+        for one in ordered:
+            show(one)
+    everything = [*done, *ordered]
+    if as_json:
+        told_order = {"order_check": [_told(one) for one in ordered]} if order_check else {}
+        echo_json({"systems": [_told(one) for one in done], **told_order, "ok": _is_fine(everything, strict)})
+    return 0 if _is_fine(everything, strict) else 2
+
+
+def _is_fine(checkups: Sequence[Any], strict: bool) -> bool:
+    bad = ("error", "warning") if strict else ("error",)
+    return not any(finding.severity in bad for one in checkups for finding in one.findings)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _show(checkup: Any) -> None:
+    sent = _counted(len(checkup.requests), "request")
+    where = f"  {checkup.endpoint}" if checkup.endpoint else ""
+    click.echo(f"{click.style(checkup.label, bold=True)}{where}  ({sent})")
+    for finding in checkup.findings:
+        severity = click.style(f"{finding.severity} {finding.name}", fg=_COLOURS[finding.severity])
+        click.echo(f"  {severity}")
+        click.echo(wrapped("", finding.evidence[:1].upper() + finding.evidence[1:], 4, 0))
+        if finding.advice:
+            click.echo(wrapped("->", finding.advice, 4, 3))
+    if not checkup.findings:
+        click.echo(f"  {click.style('nothing found', fg='green')}")
+
+
+def _told(checkup: Any) -> dict[str, Any]:
+    from context_bench.bench.error_findings import error_name
+    from context_bench.results import strict
+
+    told: dict[str, Any] = strict(
+        {
+            "label": checkup.label,
+            "endpoint": checkup.endpoint,
+            "can_work": checkup.can_work,
+            "findings": [
+                {
+                    "name": finding.name,
+                    "severity": finding.severity,
+                    "evidence": finding.evidence,
+                    "advice": finding.advice,
+                    "figures": dict(finding.figures),
+                }
+                for finding in checkup.findings
+            ],
+            "requests": [
+                {
+                    "purpose": reply.purpose,
+                    "example": reply.example,
+                    "seconds": reply.seconds,
+                    "prompt_tokens": reply.prompt_tokens,
+                    "error": None if reply.error is None else error_name(reply.error),
+                }
+                for reply in checkup.requests
+            ],
+        }
+    )
+    return told

@@ -1,0 +1,63 @@
+"""A flag that a package of the project would bring is told with the package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from context_bench.plugins import discovery
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Take a distribution away."""
+    installed = discovery.installed_distributions
+
+    def take(name: str) -> None:
+        monkeypatch.setattr(
+            discovery,
+            "installed_distributions",
+            lambda: {known: found for known, found in installed().items() if known != name},
+        )
+
+    return take
+
+
+@pytest.mark.parametrize("command", [("run",), (), ("preflight",), ("lock",)], ids=" ".join)
+@pytest.mark.parametrize(
+    ("flag", "package"),
+    [
+        ("--judge-url", "context-bench-judge"),
+        ("--judge-model", "context-bench-judge"),
+        ("--allow-unsandboxed-code", "context-bench-code"),
+    ],
+)
+def test_the_package_is_named(
+    command: tuple[str, ...], flag: str, package: str, context_bench: Any, without: Callable[[str], None]
+) -> None:
+    without(package)
+    value = [] if flag.startswith("--allow") else ["x"]
+    done = context_bench(*command, "--system", "identity", flag, *value)
+    assert done.code == 2
+    assert f"{flag} is an option of the evaluator {package.rpartition('-')[2]}" in done.err
+    assert f"`pip install ./core ./plugins/{package}`" in done.err
+
+
+def test_an_equals_sign_makes_no_difference(context_bench: Any, without: Callable[[str], None]) -> None:
+    without("context-bench-judge")
+    assert "context-bench-judge" in context_bench("run", "--system", "identity", "--judge-url=http://x").err
+
+
+def test_any_other_flag_is_unknown_as_before(context_bench: Any) -> None:
+    done = context_bench("run", "--juge-url", "x")
+    assert done.code == 2
+    assert "No such option" in done.err
+
+
+def test_a_proxy_without_its_package_names_the_package(context_bench: Any, without: Callable[[str], None]) -> None:
+    without("context-bench-openai")
+    done = context_bench("preflight", "--proxy", "http://127.0.0.1:9")
+    assert done.code == 2
+    assert "`pip install ./core ./plugins/context-bench-openai`" in done.err
