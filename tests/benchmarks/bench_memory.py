@@ -5,6 +5,7 @@ Peers get fewer rows, as many as they do in under a minute; what a million would
 
 from __future__ import annotations
 
+from functools import partial
 from tempfile import TemporaryDirectory
 
 from side_by_side import DEEPEVAL, INSPECT, LM_EVAL, LOOP, OURS, RAGAS, Runner, cells, is_quick, run, versions
@@ -29,10 +30,10 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|")
     with TemporaryDirectory() as folder:
         for what in ("into a run file", "resumed when it is finished"):
-            found = cells(5, lambda: added(OURS, MILLION // part, f"{folder}/run.sqlite"))
+            found = cells(5, partial(added, OURS, MILLION // part, f"{folder}/run.sqlite"))
             print(f"| {OURS.label}, {what} | {found} |", flush=True)
     for runner, rows in ROWS.items():
-        found = cells(5, lambda r=runner, n=rows // part: added(r, n))  # type: ignore[misc]
+        found = cells(5, partial(added, runner, rows // part))
         print(f"| {runner.label} | {found} |", flush=True)
     print(f"\n{versions(ROWS)}")
 

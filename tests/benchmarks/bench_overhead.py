@@ -6,6 +6,8 @@ process after a small run for warming up; peers with few rows carry their fixed 
 
 from __future__ import annotations
 
+from functools import partial
+
 from side_by_side import DEEPEVAL, INSPECT, LM_EVAL, LOOP, OURS, RAGAS, Runner, cells, is_quick, repeat, versions
 
 SIZES = (200, 1_224, 10_440)  # 0, 1 and 10 KiB more
@@ -38,7 +40,7 @@ def main() -> None:
     print("|---|---:|" + "---:|" * (len(SIZES) + 2))
     for runner, rows in ROWS.items():
         asked = tuple(max(200, number // 50) for number in rows) if quick else rows
-        found = cells(len(SIZES) + 3, lambda r=runner, n=asked: costs(r, n))  # type: ignore[misc]
+        found = cells(len(SIZES) + 3, partial(costs, runner, asked))
         print(f"| {runner.label} | {found} |", flush=True)
     print(f"\nMedians of up to three runs. {versions(ROWS)}")
 

@@ -1,8 +1,9 @@
 """An endpoint that hides its limit of 50 requests a second: 20 ms an answer, 429 without a `Retry-After` above the limit.
 
-100 % is 50 answers in every second, from the first on. Nobody is told of the limit. The loop is a pool of threads that
-asks again after doubling pauses with jitter; inspect_ai has the adaptive connections that it has by default, 64 samples at
-once; lm-eval may try a request 1,000 times instead of its 3, or it would end with an error.
+100 % is 50 answers a second from the first call to the last score; who knew the limit would reach 103 % of that, as the
+first 50 may come at once. Nobody is told of it. The loop is a pool of threads that asks again after doubling pauses with
+jitter; inspect_ai has the adaptive connections that it has by default, with 64 samples at once; lm-eval may try a request
+1,000 times instead of its 3, or it would end with an error.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import threading
 import time
 from collections import deque
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -18,7 +20,13 @@ from side_by_side import INSPECT, LM_EVAL, OURS, POOL, Runner, cells, is_quick, 
 
 LIMIT = 50
 ANSWER_SECONDS = 0.02
-CASES = ((OURS, 8), (OURS, 64), (POOL, 64), (INSPECT, 64), (LM_EVAL, 64))
+CASES = (  # with calls in flight, and how many in all
+    (OURS, 8, 1500),
+    (OURS, 64, 1500),
+    (POOL, 64, 1500),
+    (INSPECT, 64, 750),
+    (LM_EVAL, 64, 750),
+)
 
 
 class Endpoint(ThreadingHTTPServer):
@@ -30,8 +38,7 @@ class Endpoint(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.accepted: deque[float] = deque()
-        self.times: list[float] = []
-        self.refused = 0
+        self.answered = self.refused = 0
         self.lock = threading.Lock()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -48,7 +55,7 @@ class Endpoint(ThreadingHTTPServer):
                 self.accepted.popleft()
             if len(self.accepted) < LIMIT:
                 self.accepted.append(now)
-                self.times.append(now)
+                self.answered += 1
                 return True
             self.refused += 1
             return False
@@ -93,24 +100,24 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def shares(runner: Runner, workers: int, rows: int) -> list[str]:
-    """Return the share of ideal throughput, and the share of answers that were refusals."""
+    """Return answers a second, their share of the limit, and the share of requests that were refused."""
     with Endpoint() as endpoint:
         # one row to warm up: its answer is gone from the window before the rest begin, or is one of 50
         found = run(runner, rows=rows, workers=workers, url=endpoint.url, warm_up=1)
         endpoint.shutdown()
-    ideal = (rows - LIMIT) / LIMIT + ANSWER_SECONDS  # the first 50 are answered at once
-    asked = len(endpoint.times) + endpoint.refused
-    return [f"{ideal / found['seconds']:.1%}", f"{endpoint.refused / asked:.1%}"]
+    rate = rows / found["seconds"]
+    return [f"{rate:.1f}", f"{rate / LIMIT:.1%}", f"{endpoint.refused / (endpoint.answered + endpoint.refused):.1%}"]
 
 
 def main() -> None:
     """Print the table."""
-    rows = 200 if is_quick() else 1500
-    print(f"| {rows:,} calls | in flight | share of ideal | refused |\n|---|---:|---:|---:|")
-    for runner, workers in CASES:
-        found = cells(2, lambda r=runner, w=workers: shares(r, w, rows))  # type: ignore[misc]
-        print(f"| {runner.label} | {workers} | {found} |", flush=True)
-    print(f"\n{versions(runner for runner, _ in CASES)}")
+    print("| asked by | calls | in flight | answers a second | share of ideal | refused |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for runner, workers, rows in CASES:
+        asked = 200 if is_quick() else rows
+        found = cells(3, partial(shares, runner, workers, asked))
+        print(f"| {runner.label} | {asked:,} | {workers} | {found} |", flush=True)
+    print(f"\n{versions(runner for runner, _, _ in CASES)}")
 
 
 if __name__ == "__main__":

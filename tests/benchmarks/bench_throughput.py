@@ -7,6 +7,8 @@ whole evaluation, scores included; ours writes the run file in it, inspect_ai it
 
 from __future__ import annotations
 
+from functools import partial
+
 from side_by_side import (
     ASYNC,
     DEEPEVAL,
@@ -39,11 +41,11 @@ ROUNDS = {
 }
 
 
-def share_of_ideal(runner: Runner, workers: int, rounds: int) -> str:
+def share_of_ideal(runner: Runner, workers: int, rounds: int) -> list[str]:
     """Return the share of ideal, and the number of rows that it was measured with."""
     rows = workers * rounds
     found = repeat(runner, rows=rows, call=CALL, workers=workers, warm_up=workers)
-    return f"{rounds * CALL / found['seconds']:.1%} of {rows:,}"
+    return [f"{rounds * CALL / found['seconds']:.1%} of {rows:,}"]
 
 
 def one_by_one(rows: int) -> list[str]:
@@ -59,11 +61,11 @@ def main() -> None:
     print("|---|" + "---:|" * len(WORKERS))
     for runner, rounds in ROUNDS.items():
         shares = [
-            cells(1, lambda r=runner, w=workers, n=3 if quick else n: [share_of_ideal(r, w, n)])  # type: ignore[misc]
-            for workers, n in zip(WORKERS, rounds)
+            cells(1, partial(share_of_ideal, runner, workers, 3 if quick else number))
+            for workers, number in zip(WORKERS, rounds)
         ]
         print(f"| {runner.label} | {' | '.join(shares)} |", flush=True)
-    print(f"| {LOOP.label} | {cells(len(WORKERS), lambda: one_by_one(20 if quick else 100))} |")
+    print(f"| {LOOP.label} | {cells(len(WORKERS), partial(one_by_one, 20 if quick else 100))} |")
     print("\nA cell: share of ideal, of so many rows; the median of up to three runs.")
     print(versions(ROUNDS))
 

@@ -73,7 +73,14 @@ def run(runner: Runner, **load: Any) -> dict[str, float]:
         environment = {**_environment(), **SILENT, "HOME": home}
         try:
             done = subprocess.run(
-                command, cwd=RUNNERS, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
+                command,
+                cwd=RUNNERS,
+                env=environment,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=PATIENCE,
             )
         except subprocess.TimeoutExpired:
             raise NotMeasuredError(f"over {PATIENCE:.0f} s") from None
@@ -92,15 +99,20 @@ def repeat(runner: Runner, **load: Any) -> dict[str, float]:
     return {name: median(one[name] for one in found) for name in found[0]}
 
 
-@lru_cache
 def python_of(peer: str) -> str:
     """Return the interpreter that has a peer, or this one for our own; make its environment when there is none.
 
     Raises:
         NotMeasuredError: It cannot be installed.
     """
-    if not peer:
-        return sys.executable
+    python = _installed(peer) if peer else sys.executable
+    if python is None:
+        raise NotMeasuredError("not installed")
+    return python
+
+
+@lru_cache
+def _installed(peer: str) -> str | None:
     asked = requirements()[peer]
     python = ENVIRONMENTS / peer / "bin" / "python"
     note = ENVIRONMENTS / peer / "installed.txt"
@@ -113,8 +125,8 @@ def python_of(peer: str) -> str:
         for command in (make, install):
             subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True, timeout=600)
     except (OSError, subprocess.SubprocessError) as error:
-        print(getattr(error, "stderr", "") or error, file=sys.stderr)
-        raise NotMeasuredError("not installed") from None
+        print(f"{peer}: {getattr(error, 'stderr', '') or error}", file=sys.stderr)
+        return None
     note.write_text(f"{asked} {sys.version}")
     return str(python)
 

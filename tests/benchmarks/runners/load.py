@@ -94,7 +94,10 @@ def _peak() -> float:
 def _status(field: str) -> float:
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:  # no Linux: the peak since the start is what there is, in bytes on macOS
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / 1024 if sys.platform == "darwin" else peak
-    return float(next(line.split()[1] for line in lines if line.startswith(field + ":")))
+    except OSError:
+        lines = []
+    for line in lines:
+        if line.startswith(field + ":"):
+            return float(line.split()[1])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # no Linux: the peak since the start is what there is
+    return peak / 1024 if sys.platform == "darwin" else peak
