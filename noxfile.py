@@ -178,7 +178,10 @@ def build(session: nox.Session) -> None:
 
 @nox.session(python=MAIN)
 def bench(session: nox.Session) -> None:
-    """Speed, side by side with references and peers; writes docs/reference/benchmarks.md."""
+    """Speed, side by side with references and peers; writes docs/reference/benchmarks.md.
+
+    `nox -s bench -- throughput memory` runs those two and keeps the rest of the page; `--quick` tries them and writes nothing.
+    """
     session.env["UV_LINK_MODE"] = "copy"  # nltk refuses data files that are linked from a cache
     install_wheels(session, "context-bench", *(f"context-bench-{name}" for name in PLUGINS))
     session.install("-c", CONSTRAINTS, "-r", "tests/benchmarks/references.txt")

@@ -1,99 +1,48 @@
-"""The cost of a row: a trivial system and evaluator over generated rows, run file and summary included, beside a bare loop."""
+"""CPU time of a row: a system and an evaluator that do next to nothing, over generated rows, everything else included.
+
+Ours writes the run file and adds the rows up, inspect_ai writes its log, the loop keeps a list of scores. Time of the whole
+process after a small run for warming up; peers with few rows carry their fixed costs in it.
+"""
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
-import sys
-from collections.abc import Iterator
-from tempfile import TemporaryDirectory
-from time import perf_counter, process_time
-from typing import Any
+from functools import partial
 
-from context_bench import evaluate
+from side_by_side import DEEPEVAL, INSPECT, LM_EVAL, LOOP, OURS, RAGAS, Runner, cells, is_quick, repeat, versions
 
-ROWS, MANY = 100_000, 1_000_000
-
-
-class Echo:
-    name = "echo"
-
-    def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        return {"response": example["question"]}
-
-    def fingerprint(self) -> dict[str, Any]:
-        return {}
+SIZES = (200, 1_224, 10_440)  # 0, 1 and 10 KiB more
+ROWS = {
+    OURS: (100_000, 50_000, 10_000),
+    LOOP: (100_000, 50_000, 10_000),
+    INSPECT: (4_000, 4_000, 4_000),
+    LM_EVAL: (100_000, 50_000, 10_000),
+    RAGAS: (20_000, 20_000, 10_000),
+    DEEPEVAL: (4_000, 4_000, 4_000),
+}
 
 
-class One:
-    name = "one"
-
-    def score(self, original: Any, processed: Any) -> dict[str, float]:
-        return {"one": 1.0}
-
-
-def examples(rows: int, size: int) -> Iterator[dict[str, Any]]:
-    padding = "x " * ((size - 70) // 2)
-    for number in range(rows):
-        yield {"id": f"row-{number}", "context": padding, "question": "why?", "answer": "because"}
-
-
-def bare(rows: int, size: int) -> float:
-    started = process_time()
-    system, evaluator = Echo(), One()
-    kept = [evaluator.score(example, system.process(example)) for example in examples(rows, size)]
-    assert len(kept) == rows
-    return process_time() - started
-
-
-def ours(rows: int, size: int) -> float:
-    started = process_time()
-    result = evaluate(Echo(), examples(rows, size), [One()], progress=False)
-    assert result.summary["echo"]["num_rows"] == rows
-    return process_time() - started
-
-
-def kept(rows: int, size: int, path: str) -> float:
-    """Run into a run file, or resume the finished run in it."""
-    started = process_time()
-    result = evaluate(Echo(), examples(rows, size), [One()], progress=False, run_file=path)
-    assert len(result.rows) == rows
-    return process_time() - started
-
-
-def measure(what: str, rows: int, size: int, path: str = "") -> dict[str, float]:
-    """Measure in a fresh process, so that memory is its own."""
-    code = f"import bench_overhead as b; b.report({what!r}, {rows}, {size}, {path!r})"
-    folder = __file__.rpartition("/")[0] or "."
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
-    return dict(json.loads(done.stdout))
-
-
-def report(what: str, rows: int, size: int, path: str = "") -> None:
-    ours(100, size)  # what is imported once is no cost of a row
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = perf_counter()
-    seconds = kept(rows, size, path) if what == "kept" else {"ours": ours, "bare": bare}[what](rows, size)
-    wall = perf_counter() - started
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"microseconds": 1e6 * seconds / rows, "mib": (after - before) / 1024, "seconds": wall}))
+def costs(runner: Runner, rows: tuple[int, ...]) -> list[str]:
+    """Return the CPU microseconds of a row of each size, and of a KiB more."""
+    spent = [
+        1e6 * repeat(runner, rows=number, size=size, workers=16)["cpu"] / number for number, size in zip(rows, SIZES)
+    ]
+    digits = 2 if spent[0] < 10 else 1 if spent[0] < 1000 else 0
+    first, last = (spent[1] - spent[0], (spent[2] - spent[0]) / 10)
+    numbers = " / ".join(f"{number:,}" for number in rows) if len(set(rows)) > 1 else f"{rows[0]:,}"
+    return [numbers, *(f"{value:,.{digits}f}" for value in (*spent, first, last))]
 
 
 def main() -> None:
-    print("| rows | bytes a row | CPU a row | CPU of a bare loop | memory added |")
-    print("| ---: | ---: | ---: | ---: | ---: |")
-    for rows, size in ((ROWS, 200), (ROWS // 2, 1_224), (ROWS // 10, 10_440)):
-        own, other = measure("ours", rows, size), measure("bare", rows, size)
-        print(
-            f"| {rows:,} | {size:,} | {own['microseconds']:.1f} us | {other['microseconds']:.2f} us | {own['mib']:.1f} MiB |"
-        )
-    print("\n| a kept run | seconds | CPU a row | memory added |")
-    print("| --- | ---: | ---: | ---: |")
-    with TemporaryDirectory() as folder:
-        for what in (f"{MANY:,} rows", "resumed when it is finished"):
-            own = measure("kept", MANY, 200, f"{folder}/run.sqlite")
-            print(f"| {what} | {own['seconds']:.1f} | {own['microseconds']:.1f} us | {own['mib']:.1f} MiB |")
+    """Print the table."""
+    quick = is_quick()
+    sizes = " | ".join(f"{size:,} bytes" for size in SIZES)
+    print(f"| CPU, µs a row | rows | {sizes} | the first KiB more | each of ten KiB more |")
+    print("|---|---:|" + "---:|" * (len(SIZES) + 2))
+    for runner, rows in ROWS.items():
+        asked = tuple(max(200, number // 50) for number in rows) if quick else rows
+        found = cells(len(SIZES) + 3, partial(costs, runner, asked))
+        print(f"| {runner.label} | {found} |", flush=True)
+    print(f"\nMedians of up to three runs. {versions(ROWS)}")
 
 
 if __name__ == "__main__":

@@ -1,34 +1,43 @@
 """Run the benchmarks and write docs/reference/benchmarks.md: `python tests/benchmarks/write_table.py [NAME ...]`.
 
 Each `bench_NAME.py` prints a Markdown table of its own; the page holds them with the machine and the versions. With
-names, only those are run, and the rest of the page stays.
+names, only those are run, and the rest of the page stays. `--quick` tries small loads where a benchmark has them, prints
+the tables and leaves the page alone.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import platform
 import subprocess
 import sys
 from datetime import date
 from importlib.metadata import distributions
 from pathlib import Path
+from time import monotonic
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "reference" / "benchmarks.md"
 PEERS = ("rouge-score", "math-verify", "nltk", "langdetect", "sqlite3")
+BENCHMARKS = {path.stem.removeprefix("bench_").replace("_", "-"): path for path in sorted(FOLDER.glob("bench_*.py"))}
 
 
-def section(path: Path) -> str:
-    """Return the section of one benchmark: its first docstring line, and the table that it prints."""
-    title = path.stem.removeprefix("bench_").replace("_", " ").capitalize()
-    about = path.read_text(encoding="utf-8").split('"""')[1].strip().partition("\n\n")[0].replace("\n", " ")
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
+def title(name: str) -> str:
+    """Return the heading of a benchmark's section."""
+    return name.replace("-", " ").capitalize()
+
+
+def section(path: Path, quick: bool) -> str:
+    """Return the section of one benchmark: its docstring, and the table that it prints."""
+    source = path.read_text(encoding="utf-8")
+    about = "\n\n".join(part.replace("\n", " ") for part in source.split('"""')[1].strip().split("\n\n"))
+    head = f"## {title(path.stem.removeprefix('bench_').replace('_', '-'))}\n\n{about}\n\n"
+    command = [sys.executable, str(path), *(["--quick"] if quick and "is_quick" in source else [])]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        print(done.stderr or done.stdout, file=sys.stderr)
-        return (
-            f"## {title}\n\n{about}\n\nNot run for this page: what it is compared with, or its data, was not there.\n"
-        )
-    return f"## {title}\n\n{about}\n\n{done.stdout.strip()}\n"
+        return f"{head}Not run for this page: what it is compared with, or its data, was not there.\n"
+    return f"{head}{done.stdout.strip()}\n"
 
 
 def head() -> str:
@@ -38,25 +47,60 @@ def head() -> str:
     return (
         "# Benchmarks\n\n"
         "Written by `nox -s bench`. Each table puts both sides into one run on one machine; compare ratios, not times.\n\n"
-        f"{date.today():%Y-%m-%d}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
+        f"{date.today():%Y-%m-%d}, Python {platform.python_version()}, {machine()}, "
         f"context-bench {versions.get('context-bench', '?')}; {peers or 'no peers installed'}.\n"
     )
 
 
-def main(names: list[str]) -> None:
+def machine() -> str:
+    """Return the system, its processor and its memory, as far as they can be told."""
+    parts = [f"{platform.system()} {platform.machine()}", f"{os.cpu_count()} cores"]
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        parts[1] += f" of {models[0]}" if models else ""
+        parts.append(f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory")
+    except (OSError, ValueError):
+        pass
+    return ", ".join(parts)
+
+
+def warn_when_busy() -> None:
+    """Say so when something else is running: times taken then are worth little."""
+    cores = os.cpu_count() or 1
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > cores / 4:
+        print(f"This machine is busy (load {load:.1f} on {cores} cores): the times will be too long.", file=sys.stderr)
+
+
+def main() -> None:
     """Run the benchmarks and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all without a name")
+    parser.add_argument("--quick", action="store_true", help="small loads, no page: to try whether it works")
+    arguments = parser.parse_args()
+    names = [name.replace("_", "-") for name in arguments.names]
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]!r}: there are {', '.join(BENCHMARKS)}")
+    warn_when_busy()
     sections = {}
     if names and PAGE.exists():
         for part in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
             sections[part.partition("\n")[0]] = f"## {part.rstrip()}\n"
-    for path in sorted(FOLDER.glob("bench_*.py")):
-        name = path.stem.removeprefix("bench_")
-        if not names or name in names:
-            print(f"{name} ...", flush=True)
-            sections[name.replace("_", " ").capitalize()] = section(path)
-    PAGE.write_text("\n".join([head(), *(sections[title] for title in sorted(sections))]), encoding="utf-8")
+    for name in names or BENCHMARKS:
+        print(f"{name} ...", end=" ", flush=True)
+        started = monotonic()
+        sections[title(name)] = section(BENCHMARKS[name], arguments.quick)
+        print(f"{monotonic() - started:.0f} s", flush=True)
+        if arguments.quick:
+            print(f"\n{sections[title(name)]}", flush=True)
+    if arguments.quick:
+        return
+    kept = {title(name): sections[title(name)] for name in BENCHMARKS if title(name) in sections}
+    PAGE.write_text("\n".join([head(), *kept.values()]), encoding="utf-8")
     print(PAGE.relative_to(FOLDER.parents[1]))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

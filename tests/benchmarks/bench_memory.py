@@ -1,0 +1,42 @@
+"""Memory that a run adds, its result included, and the time to resume a finished run, over generated rows of 200 bytes.
+
+Peers get fewer rows, as many as they do in under a minute; what a million would add is in proportion to that.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from tempfile import TemporaryDirectory
+
+from side_by_side import DEEPEVAL, INSPECT, LM_EVAL, LOOP, OURS, RAGAS, Runner, cells, is_quick, run, versions
+
+MILLION = 1_000_000
+ROWS = {LOOP: MILLION, INSPECT: 4_000, LM_EVAL: 100_000, RAGAS: 50_000, DEEPEVAL: 10_000}
+
+
+def added(runner: Runner, rows: int, path: str = "") -> list[str]:
+    """Return rows, seconds, CPU of a row, MiB added, and MiB that a million rows add in proportion."""
+    found = run(runner, rows=rows, workers=16, path=path)
+    cpu = 1e6 * found["cpu"] / rows
+    scaled = f"{found['mib'] * MILLION / rows:,.0f} MiB (scaled)" if rows < MILLION else f"{found['mib']:,.1f} MiB"
+    return [f"{rows:,}", f"{found['seconds']:.1f} s", f"{cpu:,.1f} µs", f"{found['mib']:,.1f} MiB", scaled]
+
+
+def main() -> None:
+    """Print the table."""
+    quick = is_quick()
+    part = 50 if quick else 1
+    print("| run | rows | time | CPU a row | memory added | for a million |")
+    print("|---|---:|---:|---:|---:|---:|")
+    with TemporaryDirectory() as folder:
+        for what in ("into a run file", "resumed when it is finished"):
+            found = cells(5, partial(added, OURS, MILLION // part, f"{folder}/run.sqlite"))
+            print(f"| {OURS.label}, {what} | {found} |", flush=True)
+    for runner, rows in ROWS.items():
+        found = cells(5, partial(added, runner, rows // part))
+        print(f"| {runner.label} | {found} |", flush=True)
+    print(f"\n{versions(ROWS)}")
+
+
+if __name__ == "__main__":
+    main()
