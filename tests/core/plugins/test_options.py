@@ -58,7 +58,23 @@ def test_an_undeclared_option_that_is_called_like_a_secret_is_not_kept() -> None
     facts = Facts("systems", "x", options={"max_token": Option("max_token")}, more_options=True)
     catalog = Catalog([Component("systems", "x", Distribution("d", "1", ""), "d:X", facts)])
     kept = without_secrets(
-        catalog, "systems", "x", {"api_key": "sk-1", "max_token": "7", "key": "id", "deep": {"api-key": "sk-2", "k": 1}}
+        catalog,
+        "systems",
+        "x",
+        {
+            "api_key": "sk-1",
+            "max_token": "7",
+            "key": "id",
+            "deep": {"api-key": "sk-2", "k": 1},
+            "urls": ["http://u:p@host/"],
+        },
     )
-    assert kept == {"api_key": "***", "max_token": "7", "key": "id", "deep": {"api-key": "***", "k": 1}}
+    assert kept == {
+        "api_key": "***",
+        "max_token": "7",
+        "key": "id",
+        "deep": {"api-key": "***", "k": 1},
+        "urls": ["http://***@host/"],
+    }
     assert is_redacted(kept["deep"])
+    assert is_redacted(kept["urls"])

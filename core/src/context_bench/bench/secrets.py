@@ -36,7 +36,9 @@ def safe_spec(catalog: Catalog, spec: SystemSpec) -> SystemSpec:
 def is_redacted(value: Any) -> bool:
     """Whether a secret was taken out of a value."""
     if isinstance(value, Mapping):
-        return any(map(is_redacted, value.values()))
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return any(map(is_redacted, value))
     return isinstance(value, str) and REDACTED in value
 
 
@@ -56,4 +58,6 @@ def _plain(value: Any) -> Any:
         return _QUERY.sub(rf"\1{REDACTED}", _USER.sub(f"{REDACTED}@", value))
     if isinstance(value, Mapping):
         return _redacted(value, {})
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
     return value
