@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -102,3 +103,13 @@ def test_a_run_keeps_a_program_for_each_call_in_flight(script: Script) -> None:
     assert found[7].errors[0].kind == "CommandExitError"
     assert 1 <= started() <= 5
     asked.close()
+
+
+def test_programs_end_when_their_system_is_let_go(script: Script) -> None:
+    asked = worker(script)
+    asked.process({"question": "a"})
+    assert asked._workers is not None
+    process = asked._workers._idle[0].process
+    del asked
+    gc.collect()
+    assert process.has_ended

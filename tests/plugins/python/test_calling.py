@@ -107,8 +107,19 @@ def test_a_query_engine_with_aquery_alone_is_awaited() -> None:
         ({"input_keys": ["query"]}, {"query": "Where is Rome?"}),
         ({"first": Runnable(None, input_variables=["input", "lang"])}, {"input": "Where is Rome?", "lang": "en"}),
         ({"first": Runnable(None)}, "Where is Rome?"),
+        (
+            {"bound": Runnable(None, first=Runnable(None, mapper=3))},
+            {"input": "Where is Rome?", "question": "Where is Rome?"},
+        ),
     ],
-    ids=["a chain that takes text", "a prompt", "a retrieval chain", "a pipe that begins with a prompt", "a pipe"],
+    ids=[
+        "a chain that takes text",
+        "a prompt",
+        "a retrieval chain",
+        "a pipe that begins with a prompt",
+        "a pipe",
+        "an assignment",
+    ],
 )
 def test_a_runnable_is_given_what_it_asks_for(attributes: dict[str, Any], given: Any) -> None:
     runnable = Runnable("Italy", **attributes)

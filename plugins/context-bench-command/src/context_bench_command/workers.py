@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -55,6 +56,7 @@ class Workers:
         self._numbers = count(1)
         self._idle: list[_Worker] = []
         self._lock = Lock()
+        weakref.finalize(self, _end, self._idle)
 
     def ask(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to an example, as an object without its id.
@@ -76,10 +78,7 @@ class Workers:
 
     def close(self) -> None:
         """Kill the programs that wait for work."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for worker in idle:
-            worker.process.end()
+        _end(self._idle)
 
     def _take(self) -> _Worker:
         while True:
@@ -160,6 +159,11 @@ class _Worker:
         with contextlib.suppress(OSError, ValueError):
             self.process.stdin.write(request)
             self.process.stdin.flush()
+
+
+def _end(idle: list[_Worker]) -> None:
+    while idle:
+        idle.pop().process.end()
 
 
 def _one_line(said: Any) -> str:

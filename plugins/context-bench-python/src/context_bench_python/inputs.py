@@ -29,6 +29,7 @@ Input = tuple[tuple[Any, ...], dict[str, Any]]
 _QUESTIONS = ("question", "query", "input", "user_input", "message")
 _CONTEXTS = ("context", "contexts", "text", "document", "source")
 _PROMPTS = ("prompt",)
+_RETRIEVAL = ("input", "question")
 _PLAINLY_TEXT = ("question", "query", "prompt")
 
 
@@ -173,11 +174,16 @@ _TEXTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def _variables(thing: Any) -> list[str]:
-    """Return the names that a Runnable's input is made of, where it tells: a prompt, a chain, or a pipe that begins with one."""
+    """Return the names that a Runnable's input is made of, where it tells.
+
+    Prompts and chains do, and what begins with one of them.
+    """
     for attribute in ("input_keys", "input_variables"):
         found = getattr(thing, attribute, None)
         if isinstance(found, list | tuple | set) and found and all(isinstance(name, str) for name in found):
             return sorted(found)
+    if hasattr(thing, "mapper"):  # RunnablePassthrough.assign, with which retrieval chains begin, wants a mapping
+        return list(_RETRIEVAL)
     for attribute in ("bound", "first"):
         inner = getattr(thing, attribute, None)
         if inner is not None and inner is not thing and hasattr(inner, "invoke"):
