@@ -126,6 +126,25 @@ def test_the_command_line_and_the_project_file_pass_options_on(module: Module, t
     assert "read Rome is" in Path("project.json").read_text()
 
 
+def test_the_command_line_warns_of_a_missing_version_in_one_line(module: Module, tmp_path: Path) -> None:
+    name = module(ANSWER)
+    (tmp_path / "rows.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    done = run("run", "--system", f"python:target={name}:answer", "--dataset", "rows.jsonl")
+    assert done.returncode == 0, done.stderr
+    [line] = [line for line in done.stderr.splitlines() if "has no version" in line]
+    assert line.startswith(f"Warning: {name}:answer has no version")
+    assert "factory(**arguments)" not in done.stderr
+
+
+def test_a_wrong_target_ends_the_run_in_one_line(module: Module, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    done = run("run", "--system", f"python:target={module(ANSWER)}:anser", "--dataset", "rows.jsonl")
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert line.startswith("Error: The target ")
+    assert "Did you mean 'answer'" in line
+
+
 def test_a_secret_among_the_further_options_reaches_no_run_file(module: Module, tmp_path: Path) -> None:
     name = module(
         "class Rag:\n    def __init__(self, api_key):\n        pass\n    def process(self, example):\n        return 'x'\n"
