@@ -170,18 +170,11 @@ def test_a_proxy_in_front_of_claude_is_part_of_its_identity_and_its_password_is_
         assert not hasattr(ClaudeCLI(), "fingerprint")
 
 
-def test_a_preset_runs_on_the_command_line(fake: Fake, tmp_path: Path) -> None:
+def test_a_preset_runs_on_the_command_line(fake: Fake, acme_rows: Callable[..., None]) -> None:
     path = fake("claude", printing(CLAUDE))
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "1", **EXAMPLE}) + "\n")
-    arguments = [
-        "run",
-        "--system",
-        "claude-cli:model=sonnet,arguments=--effort low,env=ANTHROPIC_BASE_URL=http://localhost:8787 A=1",
-        "--dataset",
-        "rows.jsonl",
-        "-o",
-        "r.json",
-    ]
+    acme_rows({"id": "1", **EXAMPLE})
+    spec = "claude-cli:model=sonnet,arguments=--effort low,env=ANTHROPIC_BASE_URL=http://localhost:8787 A=1"
+    arguments = ["run", "--system", spec, "--dataset", "acme-rows", "--evaluators", "acme-yes", "-o", "r.json"]
     done = subprocess.run(
         [sys.executable, "-m", "context_bench", *arguments], capture_output=True, text=True, timeout=300, check=False
     )

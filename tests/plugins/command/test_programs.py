@@ -184,12 +184,14 @@ def test_what_a_program_has_started_is_killed_with_it(script: Script, monkeypatc
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("protocol", ["text", "jsonl"])
-def test_ctrl_c_leaves_no_program_behind(script: Script, tmp_path: Path, protocol: str) -> None:
+def test_ctrl_c_leaves_no_program_behind(
+    script: Script, tmp_path: Path, acme_rows: Callable[..., None], protocol: str
+) -> None:
     slow = script("import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(600)", "slow")
-    (tmp_path / "rows.jsonl").write_text('{"id": "1", "question": "q"}\n')
+    acme_rows({"id": "1", "question": "q"})
     (tmp_path / "context-bench.toml").write_text(
         f"[[systems]]\nname = 'command'\noptions = {{ run = {slow!r}, version = '1', protocol = '{protocol}' }}\n"
-        "[[datasets]]\nname = 'rows.jsonl'\n"
+        "[[datasets]]\nname = 'acme-rows'\n[run]\nevaluators = ['acme-yes']\n"
     )
     run = subprocess.Popen(
         [sys.executable, "-m", "context_bench", "run"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
@@ -197,6 +199,7 @@ def test_ctrl_c_leaves_no_program_behind(script: Script, tmp_path: Path, protoco
     try:
         until = time.monotonic() + PATIENCE
         while not (Path("pid").is_file() and Path("pid").read_text()) and time.monotonic() < until:
+            assert run.poll() is None, run.communicate()[1]
             time.sleep(0.05)
         while run.poll() is None and time.monotonic() < until:
             run.send_signal(signal.SIGINT)

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -29,3 +31,25 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path.resolve())):
             del sys.modules[name]
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, Folder)]
+
+
+@pytest.fixture
+def acme_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Install a dataset and an evaluator for child processes, so that runs need no other plugin; write its rows."""
+    site = tmp_path / "site"
+    (site / "acme_rows-1.0.dist-info").mkdir(parents=True)
+    (site / "acme_rows-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-rows\nVersion: 1.0\n")
+    (site / "acme_rows-1.0.dist-info" / "entry_points.txt").write_text(
+        "[context_bench.datasets]\nacme-rows = acme_rows:load\n[context_bench.evaluators]\nacme-yes = acme_rows:Yes\n"
+    )
+    (site / "acme_rows.py").write_text(
+        "import json\n\ndef load(limit=None, config=None, split=None):\n"
+        f"    with open({str(site / 'rows.jsonl')!r}) as file:\n        yield from map(json.loads, file)\n\n"
+        "class Yes:\n    name = 'acme-yes'\n\n    def score(self, original, processed):\n        return {'yes': 1.0}\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(site))
+
+    def write(*rows: Mapping[str, Any]) -> None:
+        (site / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    return write

@@ -17,6 +17,7 @@ from context_bench import evaluate
 from context_bench_python import PythonSystem, PythonTransformer
 
 Module = Callable[..., str]
+Rows = Callable[..., None]
 ROWS = [{"id": str(number), "context": "Rome is in Italy.", "question": f"q{number}"} for number in range(3)]
 ANSWER = """
     calls = []
@@ -98,12 +99,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "NO_COLOR": "1"})
 
 
-def test_the_command_line_and_the_project_file_pass_options_on(module: Module, tmp_path: Path) -> None:
+def test_the_command_line_and_the_project_file_pass_options_on(module: Module, acme_rows: Rows) -> None:
     name = module(ANSWER)
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (ROWS[0], ROWS[2])))
+    acme_rows(ROWS[0], ROWS[2])
     done = run(
-        "run", "--system", f"cli=python:target={name}:answer,word=hello,version=1", "--dataset", "rows.jsonl",
-        "--output", "cli.json",
+        "run", "--system", f"cli=python:target={name}:answer,word=hello,version=1", "--dataset", "acme-rows",
+        "--evaluators", "acme-yes", "--output", "cli.json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "hello q2" in Path("cli.json").read_text()
@@ -116,7 +117,10 @@ def test_the_command_line_and_the_project_file_pass_options_on(module: Module, t
         steps = [{{ name = "python", options = {{ target = "{name}:echo", version = "1" }} }}]
 
         [[datasets]]
-        name = "rows.jsonl"
+        name = "acme-rows"
+
+        [run]
+        evaluators = ["acme-yes"]
         """
     )
     with Path(f"{name}.py").open("a") as file:
@@ -126,32 +130,34 @@ def test_the_command_line_and_the_project_file_pass_options_on(module: Module, t
     assert "read Rome is" in Path("project.json").read_text()
 
 
-def test_the_command_line_warns_of_a_missing_version_in_one_line(module: Module, tmp_path: Path) -> None:
+def test_the_command_line_warns_of_a_missing_version_in_one_line(module: Module, acme_rows: Rows) -> None:
     name = module(ANSWER)
-    (tmp_path / "rows.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
-    done = run("run", "--system", f"python:target={name}:answer", "--dataset", "rows.jsonl")
+    acme_rows(ROWS[0])
+    done = run("run", "--system", f"python:target={name}:answer", "--dataset", "acme-rows", "--evaluators", "acme-yes")
     assert done.returncode == 0, done.stderr
     [line] = [line for line in done.stderr.splitlines() if "has no version" in line]
     assert line.startswith(f"Warning: {name}:answer has no version")
     assert "factory(**arguments)" not in done.stderr
 
 
-def test_a_wrong_target_ends_the_run_in_one_line(module: Module, tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
-    done = run("run", "--system", f"python:target={module(ANSWER)}:anser", "--dataset", "rows.jsonl")
+def test_a_wrong_target_ends_the_run_in_one_line(module: Module, acme_rows: Rows) -> None:
+    acme_rows(ROWS[0])
+    done = run(
+        "run", "--system", f"python:target={module(ANSWER)}:anser", "--dataset", "acme-rows", "--evaluators", "acme-yes"
+    )
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
     assert line.startswith("Error: The target ")
     assert "Did you mean 'answer'" in line
 
 
-def test_a_secret_among_the_further_options_reaches_no_run_file(module: Module, tmp_path: Path) -> None:
+def test_a_secret_among_the_further_options_reaches_no_run_file(module: Module, acme_rows: Rows) -> None:
     name = module(
         "class Rag:\n    def __init__(self, api_key):\n        pass\n    def process(self, example):\n        return 'x'\n"
     )
-    (tmp_path / "rows.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    acme_rows(ROWS[0])
     spec = f"python:target={name}:Rag,version=1,api_key=sk-canary-7"
-    done = run("run", "--system", spec, "--dataset", "rows.jsonl")
+    done = run("run", "--system", spec, "--dataset", "acme-rows", "--evaluators", "acme-yes")
     assert done.returncode == 0, done.stderr
     assert "sk-canary-7" not in done.stdout + done.stderr
     for path in Path("runs").iterdir():
