@@ -84,6 +84,13 @@ def test_what_can_change_an_answer_is_in_the_fingerprint_and_secrets_are_not(mod
     )
 
 
+def test_an_object_among_the_options_stands_as_its_type_in_the_fingerprint(module: Module) -> None:
+    name = module(ANSWER)
+    system = PythonSystem(f"{name}:answer", version="1", word=Path)
+    assert system.fingerprint()["arguments"] == {"word": {"type": "builtins.type"}}
+    assert [row.failed for row in evaluate(system, ROWS[:1], []).rows] == [False]
+
+
 def test_an_object_that_tells_its_own_fingerprint_needs_no_version(module: Module) -> None:
     name = module(
         "class Own:\n    reads = ('question',)\n    def fingerprint(self):\n        return {'index': 3}\n"

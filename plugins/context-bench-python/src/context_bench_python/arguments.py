@@ -71,15 +71,25 @@ def read_value(value: Any) -> Any:
 
 
 def without_secrets(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments for a fingerprint: those that are called like a secret hold no value."""
+    """Return arguments for a fingerprint.
+
+    Those that are called like a secret hold no value, and an object that has no written form stands as its type: whoever
+    gives one says with the version what it is.
+    """
     return {
-        name: None
-        if _SECRET_NAME.search(name.replace("-", "_"))
-        else without_secrets(value)
-        if isinstance(value, Mapping)
-        else value
+        str(name): None if _SECRET_NAME.search(str(name).replace("-", "_")) else _written(value)
         for name, value in arguments.items()
     }
+
+
+def _written(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return without_secrets(value)
+    if isinstance(value, list | tuple):
+        return [_written(inner) for inner in value]
+    return {"type": f"{type(value).__module__}.{type(value).__qualname__}"}
 
 
 def _is_text(parameter: inspect.Parameter | None) -> bool:
