@@ -53,7 +53,8 @@ def plan(
         for step in (system, *system.steps):
             component = catalog.find("systems", step.name).require_ok()
             if component.facts is not None:
-                read_options(component.facts.options, step.options, f"system {step.name}", os.environ)
+                declared, more = component.facts.options, component.facts.more_options
+                read_options(declared, step.options, f"system {step.name}", os.environ, more=more)
     for spec in request.datasets:
         component, _ = find_dataset(catalog, spec)
         component.require_ok()

@@ -10,9 +10,11 @@ from attrs import evolve
 
 from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset
 from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.options import Option
 from context_bench.secrecy import REDACTED, Secrecy, secrets_in, secrets_of_url
 
 _ADDRESS = re.compile(r"\S+://\S+|[^\s/@:]+:[^\s/@]+@\S+")
+_SECRET_NAME = re.compile(r"(?:^|_)(?:api_?key|token|secret|password|credentials?|authorization)$", re.IGNORECASE)
 _USER = re.compile(r"(?<=//)[^/?#\s]*@")
 _QUERY = re.compile(r"([?&][^=&#\s]*(?:key|token|secret|password|signature|auth)[^=&#\s]*=)[^&#\s]+", re.IGNORECASE)
 
@@ -21,8 +23,8 @@ def without_secrets(catalog: Catalog, kind: str, name: str, given: Mapping[str, 
     """Return options without those that the manifest calls secret, and without what a URL says of its user."""
     found = catalog.named(kind, name)
     facts = found[0].facts if found else None
-    secrets = {option.name for option in facts.options.values() if option.secret} if facts else set()
-    return {key: REDACTED if key.replace("-", "_") in secrets else _plain(value) for key, value in given.items()}
+    declared = facts.options if facts else {}
+    return _redacted(given, declared)
 
 
 def safe_spec(catalog: Catalog, spec: SystemSpec) -> SystemSpec:
@@ -68,17 +70,27 @@ def secrecy_of(
 
 def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -> Iterator[str]:
     """Yield the secrets among the options of a component."""
-    secret = {
-        option.name
-        for component in components
-        for option in (component.facts.options.values() if component.facts else ())
-        if option.secret
-    }
+    declared: dict[str, Option] = {}
+    for component in components:
+        for name, option in component.facts.options.items() if component.facts else ():
+            if name not in declared or option.secret:
+                declared[name] = option
     for name, value in options.items():
-        if name.replace("-", "_") in secret:
+        if _is_secret(name.replace("-", "_"), declared):
             yield from secrets_in(value)
-        elif isinstance(value, str) and _ADDRESS.fullmatch(value):
-            yield from secrets_of_url(value if "://" in value else f"//{value}")
+        else:
+            yield from _told_in(value)
+
+
+def _told_in(value: Any) -> Iterator[str]:
+    """Yield the secrets in what is no secret itself: an address, or options of somebody else's that nobody declares."""
+    if isinstance(value, str) and _ADDRESS.fullmatch(value):
+        yield from secrets_of_url(value if "://" in value else f"//{value}")
+    elif isinstance(value, Mapping):
+        yield from secret_values((), {str(name): inner for name, inner in value.items()})
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _told_in(inner)
 
 
 def _steps(spec: Any) -> Iterator[SystemSpec]:
@@ -90,10 +102,29 @@ def _steps(spec: Any) -> Iterator[SystemSpec]:
 
 def is_redacted(value: Any) -> bool:
     """Whether a secret was taken out of a value."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return any(map(is_redacted, value))
     return isinstance(value, str) and REDACTED in value
+
+
+def _redacted(given: Mapping[str, Any], declared: Mapping[str, Option]) -> dict[str, Any]:
+    return {
+        key: REDACTED if _is_secret(key.replace("-", "_"), declared) else _plain(value) for key, value in given.items()
+    }
+
+
+def _is_secret(name: str, declared: Mapping[str, Option]) -> bool:
+    """Whether an option holds a secret; one that its component does not declare is judged by its name."""
+    return declared[name].secret if name in declared else bool(_SECRET_NAME.search(name))
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str) and ("://" in value or "@" in value):
         return _QUERY.sub(rf"\1{REDACTED}", _USER.sub(f"{REDACTED}@", value))
+    if isinstance(value, Mapping):
+        return _redacted(value, {})
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
     return value

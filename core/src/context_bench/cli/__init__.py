@@ -4,13 +4,30 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
+from typing import Any
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    warnings.showwarning = _in_one_line(warnings.showwarning)
     code = execute(sys.argv[1:] if arguments is None else arguments)
     gc.freeze()  # the process ends here: what is alive need not be searched for garbage
     sys.exit(code)
+
+
+def _in_one_line(show: Any) -> Any:
+    """Return what shows a warning that is meant for the user as a line, and any other as ``show`` does."""
+
+    def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if category is not UserWarning:
+            show(message, category, *where, **more)
+            return
+        from context_bench.cli.common import warn
+
+        warn(str(message))
+
+    return show_warning
 
 
 def execute(arguments: list[str]) -> int:

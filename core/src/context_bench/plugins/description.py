@@ -46,6 +46,7 @@ def describe(component: Component) -> dict[str, Any]:
             }
             for option in facts.options.values()
         },
+        "more_options": facts.more_options,
     }
     if component.kind == "evaluators":
         told |= {

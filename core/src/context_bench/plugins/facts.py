@@ -88,6 +88,7 @@ class Facts(NamedTuple):
         deterministic: Whether the same input always gives the same result.
         capabilities: What it needs: ``network``, ``subprocess``, ``executes-model-code``, ``model-download``, ``env:X``.
         options: Declared options by name.
+        more_options: Whether it takes further options, which are passed on as they are given.
         needs: Fields that an evaluator cannot do without, by ``original`` and ``processed``; ``a|b`` means one of them.
         reads: Fields that an evaluator or system looks at; None means any.
         wire: Rules that choose an evaluator by themselves.
@@ -107,6 +108,7 @@ class Facts(NamedTuple):
     deterministic: bool = True
     capabilities: tuple[str, ...] = ()
     options: Mapping[str, Option] = {}
+    more_options: bool = False
     needs: Mapping[str, tuple[str, ...]] = {}
     reads: tuple[str, ...] | None = None
     wire: tuple[WireRule, ...] = ()

@@ -72,7 +72,8 @@ def build(component: Component, options: Mapping[str, Any], environ: Mapping[str
     factory = load(component)
     where = f"{singular(component.kind)} {component.name}"
     facts = component.facts
-    arguments = dict(options) if facts is None else read_options(facts.options, options, where, environ)
+    more = facts is None or facts.more_options
+    arguments = read_options(facts.options if facts else {}, options, where, environ, more=more)
     if not callable(factory):
         if arguments:
             raise ConfigurationError(f"{where} takes no options: its entry point names an object, not a class.")

@@ -121,6 +121,7 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
         table.take("deterministic", boolean, True),
         table.take("capabilities", terms.capabilities, ()),
         table.tables("options", _option),
+        table.take("more_options", boolean, False),
     )
     if kind in _MORE:
         facts = facts._replace(**_MORE[kind](table))

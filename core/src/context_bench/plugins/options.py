@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 
-OPTION_TYPES = ("str", "int", "float", "bool", "path", "list")
+OPTION_TYPES = ("str", "int", "float", "bool", "path", "list", "words")
 
 
 class Option(NamedTuple):
@@ -15,7 +15,8 @@ class Option(NamedTuple):
 
     Attributes:
         name: Keyword, in snake_case.
-        type: One of ``str int float bool path list``; a list holds texts, numbers where they read as numbers.
+        type: One of ``str int float bool path list words``; a list holds texts, numbers where they read as numbers;
+            words are the arguments of a program.
         default: Value when none is given; None when the component decides.
         help: One line for ``--help``.
         secret: Whether the value must never be shown or stored.
@@ -82,13 +83,37 @@ class Option(NamedTuple):
                 return [value]
             if isinstance(value, list | tuple):
                 return list(value)
-        expected = {"bool": "true or false", "list": "a list (a/b/c on the command line)"}.get(self.type, self.type)
+        if self.type == "words":
+            if isinstance(value, str):
+                return self._words(value, where)
+            if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+                return list(value)
+        expected = _EXPECTED.get(self.type, self.type)
         raise ConfigurationError(f"{where}: {self.name} is {self._shown(value)}, but must be {expected}.")
 
     def _shown(self, value: Any) -> str:
         return "***" if self.secret else repr(value)
 
+    def _words(self, text: str, where: str) -> list[str]:
+        """Split a text at white space outside of quotes. No shell sees it: nothing is expanded or substituted."""
+        import os
+        import shlex
 
+        words = shlex.shlex(text, posix=True, punctuation_chars=False)
+        words.whitespace_split, words.commenters = True, ""
+        if os.sep == "\\":
+            words.escape = ""  # a path keeps its backslashes
+        try:
+            return list(words)
+        except ValueError as error:
+            raise ConfigurationError(f"{where}: {self.name} is {self._shown(text)}: {str(error).lower()}.") from None
+
+
+_EXPECTED = {
+    "bool": "true or false",
+    "list": "a list (a/b/c on the command line)",
+    "words": "a list of texts, or one text with white space between them",
+}
 _TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
@@ -96,6 +121,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "path": (str,),
     "list": (list,),
+    "words": (list,),
 }
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -129,7 +155,12 @@ def _number_or_text(text: str) -> Any:
 
 
 def read_options(
-    declared: Mapping[str, Option], given: Mapping[str, Any], where: str, environ: Mapping[str, str] | None = None
+    declared: Mapping[str, Option],
+    given: Mapping[str, Any],
+    where: str,
+    environ: Mapping[str, str] | None = None,
+    *,
+    more: bool = False,
 ) -> dict[str, Any]:
     """Return the keyword arguments for a component: what was given, then its environment variables.
 
@@ -140,6 +171,7 @@ def read_options(
         given: Values by option name; ``-`` and ``_`` are the same.
         where: What the options belong to, for messages, such as ``"system bm25"``.
         environ: Environment to read; None reads none.
+        more: Whether options that are not declared are passed on as they were given.
 
     Raises:
         UnknownNameError: An option that the component does not declare.
@@ -148,6 +180,9 @@ def read_options(
     values = {}
     for raw_name, value in given.items():
         name = raw_name.replace("-", "_")
+        if name not in declared and more:
+            values[name] = value
+            continue
         if name not in declared:
             raise UnknownNameError(f"option of {where}", raw_name, declared, _options_hint(declared))
         values[name] = declared[name].read(value, where)

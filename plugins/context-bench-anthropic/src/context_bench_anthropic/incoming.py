@@ -1,0 +1,128 @@
+"""One HTTP response on its way in: bytes go in, a reply or an error comes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from context_bench_anthropic.headers import FailureHeaders, recorded_headers, without_secrets
+from context_bench_anthropic.refusals import refusal
+from context_bench_anthropic.reply import MessageReply, read_message
+from context_bench_anthropic.streaming import EventStream
+from context_bench_openai import DeclaredFailureError, Endpoint, RedirectRefusedError, UnusableReplyError
+
+_LARGEST_BODY = 64 * 1024 * 1024
+
+
+class IncomingResponse:
+    """Collects a response; knows nothing of sockets, so that threads and event loops share it.
+
+    Args:
+        endpoint: Where the request went.
+        status: The HTTP status.
+        headers: The response headers.
+        started: ``perf_counter()`` when the request was sent.
+        failure_headers: The headers by which a proxy admits a failure.
+        secrets: What is hidden in the headers that are recorded.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        status: int,
+        headers: Mapping[str, str],
+        started: float,
+        failure_headers: FailureHeaders,
+        secrets: Sequence[str],
+    ) -> None:
+        self._endpoint = endpoint
+        self._status = status
+        self._headers = headers
+        self._started = started
+        self._failure_headers = failure_headers
+        self._secrets = secrets
+        self._size = 0
+        self._chunks: list[bytes] = []
+        self._ttft: float | None = None
+        is_stream = status == 200 and headers.get("content-type", "").lower().startswith("text/event-stream")
+        self._stream = EventStream(endpoint.shown) if is_stream else None
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes of the decoded body."""
+        self._size += len(chunk)
+        if self._size > _LARGEST_BODY:
+            raise UnusableReplyError(
+                f"{self._endpoint.shown} sent more than {_LARGEST_BODY >> 20} MiB for one reply.", status=self._status
+            )
+        if self._stream is None:
+            self._chunks.append(chunk)
+            return
+        self._stream.feed(chunk)
+        if self._ttft is None and self._stream.has_token:
+            self._ttft = perf_counter() - self._started
+
+    def redirected(self) -> Endpoint | None:
+        """Return where to send the request instead, or None when this response is the answer.
+
+        Raises:
+            RedirectRefusedError: It points to another host.
+        """
+        location = self._headers.get("location")
+        if self._status not in (301, 302, 303, 307, 308) or not location:
+            return None
+        there = self._endpoint.follow(location)
+        if there is None or self._status == 303:
+            raise RedirectRefusedError(
+                f"{self._endpoint.shown} redirects ({self._status}) to {_shown(location)}. "
+                "Neither prompt nor key is sent there; give that address as the base URL if you trust it.",
+                status=self._status,
+            )
+        return there
+
+    def reply(self, attempt: int) -> MessageReply:
+        """Return the reply of the complete response.
+
+        Raises:
+            EndpointError: The response is no usable reply.
+        """
+        where = self._endpoint.shown
+        if not 200 <= self._status < 300:
+            raise refusal(where, self._status, self._headers, b"".join(self._chunks))
+        declared = self._failure_headers.found_in(self._headers)
+        if declared is not None:
+            raise DeclaredFailureError(f"{where} says that it did not do its work: {declared}.", status=self._status)
+        body = self._stream.message() if self._stream is not None else self._json()
+        recorded = recorded_headers(self._headers)
+        return MessageReply(
+            **read_message(where, body),
+            headers={name: without_secrets(value, self._secrets) for name, value in recorded.items()},
+            latency=perf_counter() - self._started,
+            ttft=self._ttft,
+            attempts=attempt,
+        )
+
+    def _json(self) -> Any:
+        body = b"".join(self._chunks)
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError):
+            what = (
+                f"a body that is no JSON: {body[:120].decode('utf-8', 'replace')!r}"
+                if body.strip()
+                else "an empty body"
+            )
+            # Without a length, a connection that broke looks like one that ended.
+            may_be_cut = not self._headers.keys() & {"content-length", "transfer-encoding"}
+            raise UnusableReplyError(
+                f"{self._endpoint.shown} answered {self._status} with {what}", status=self._status, retryable=may_be_cut
+            ) from None
+
+
+def _shown(location: str) -> str:
+    """Return an address without its query and without a user name and password."""
+    shown = "".join(letter for letter in location.partition("?")[0] if letter.isprintable())[:300]
+    scheme, separator, rest = shown.partition("//")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{authority.rpartition('@')[2]}{slash}{path}"

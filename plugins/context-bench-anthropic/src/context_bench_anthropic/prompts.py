@@ -1,0 +1,131 @@
+"""Requests of the Messages API, made from the same layouts that OpenAI-compatible endpoints are asked in.
+
+    system   the context in the system prompt, the question as user message
+    user     one user message: context, blank line, question
+    tool     the question, then the context as the result of a tool call
+    chat     the context as an earlier user turn, then the question
+
+A system message becomes part of the ``system`` field, a tool call a ``tool_use`` block, its result a ``tool_result`` block.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context_bench_openai import build_messages
+
+Block = dict[str, Any]
+_TOOL = {
+    "description": "Returns the text that the question is about.",
+    "input_schema": {"type": "object", "properties": {}},
+}
+
+
+def prompt_of(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the fields ``system``, ``messages`` and ``tools`` of a request for chat messages.
+
+    >>> prompt_of([{"role": "system", "content": "Be short."}, {"role": "user", "content": "Hello"}])["system"]
+    [{'type': 'text', 'text': 'Be short.'}]
+
+    Raises:
+        ValueError: A message has a role that the interface does not know.
+    """
+    system: list[Block] = []
+    turns: list[dict[str, Any]] = []
+    tools: list[str] = []
+    for position, message in enumerate(messages):
+        role = message.get("role")
+        if role in ("system", "developer"):
+            system += _blocks(message.get("content"))
+        elif role in ("user", "assistant", "tool"):
+            turns.append({"role": "assistant" if role == "assistant" else "user", "content": _content(message)})
+            tools += [call["function"]["name"] for call in message.get("tool_calls") or ()]
+        else:
+            raise ValueError(f"message {position} has the role {role!r}, which the Messages API does not know.")
+    fields: dict[str, Any] = {"messages": turns}
+    if system:
+        fields["system"] = system
+    if tools:  # a history with a tool call needs the tool's definition; calling it once more would answer nothing
+        fields["tools"] = [{"name": name, **_TOOL} for name in dict.fromkeys(tools)]
+        fields["tool_choice"] = {"type": "none"}
+    return fields
+
+
+def prompt_of_example(example: Mapping[str, Any], layout: str, system_prompt: str | None) -> dict[str, Any]:
+    """Return the prompt of an example in a layout.
+
+    Raises:
+        ValueError: The layout is unknown, or the example has nothing to ask.
+    """
+    fields = prompt_of(build_messages(example, layout, system_prompt))
+    if layout == "user":
+        _part_context_and_question(fields["messages"], example)
+    return fields
+
+
+def with_breakpoint(fields: Mapping[str, Any], where: str, ttl: str | None) -> dict[str, Any]:
+    """Return a prompt that is cached up to a breakpoint.
+
+    Args:
+        fields: The prompt.
+        where: ``none``; ``prefix``, before the last message, where the question stands; or ``all``, its end.
+        ttl: How long the cache lives; None leaves it to the server.
+    """
+    if where == "none":
+        return dict(fields)
+    control = {"type": "ephemeral", **({"ttl": ttl} if ttl else {})}
+    system = [dict(block) for block in fields.get("system", ())]
+    messages = [{**message, "content": [dict(block) for block in message["content"]]} for message in fields["messages"]]
+    if where == "all":
+        candidates = [block for message in messages for block in message["content"]]
+    else:
+        earlier = [block for message in messages[:-1] for block in message["content"]]
+        candidates = [*system, *earlier, *messages[-1]["content"][:-1]]
+    if candidates:
+        candidates[-1]["cache_control"] = control
+    return {**fields, **({"system": system} if system else {}), "messages": messages}
+
+
+def _content(message: Mapping[str, Any]) -> list[Block]:
+    if message.get("role") == "tool":
+        result = {
+            "type": "tool_result",
+            "tool_use_id": message.get("tool_call_id"),
+            "content": _blocks(message["content"]),
+        }
+        return [result]
+    calls = [
+        {"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": _input(call["function"])}
+        for call in message.get("tool_calls") or ()
+    ]
+    return _blocks(message.get("content"), may_be_empty=bool(calls)) + calls
+
+
+def _blocks(content: Any, may_be_empty: bool = False) -> list[Block]:
+    """Return content as blocks. The interface refuses empty text, so that stands as a dash."""
+    if isinstance(content, list):
+        return [dict(block) for block in content]
+    text = content if isinstance(content, str) else "" if content is None else json.dumps(content, ensure_ascii=False)
+    if not text.strip():
+        return [] if may_be_empty else [{"type": "text", "text": "-"}]
+    return [{"type": "text", "text": text}]
+
+
+def _input(function: Mapping[str, Any]) -> Any:
+    try:
+        return json.loads(function.get("arguments") or "{}")
+    except ValueError:
+        return {}
+
+
+def _part_context_and_question(messages: list[dict[str, Any]], example: Mapping[str, Any]) -> None:
+    """Put the question into a block of its own, so that a breakpoint can stand before it; the text stays the same."""
+    question = example.get("question")
+    if len(messages) != 1 or not isinstance(question, str) or not question.strip():
+        return
+    [block] = messages[0]["content"]
+    context = block["text"].removesuffix(question)
+    if context.strip() and context != block["text"]:
+        messages[0]["content"] = [{"type": "text", "text": context}, {"type": "text", "text": question}]

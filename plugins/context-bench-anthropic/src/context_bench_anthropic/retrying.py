@@ -1,0 +1,79 @@
+"""When to ask again, and how long to wait before."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+
+from context_bench_openai import EndpointError
+
+_LONGEST_PAUSE = 60.0
+_LONGEST_WAIT = 300.0
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Exponential backoff with full jitter, never shorter than the server asked for.
+
+    Attributes:
+        max_retries: Requests after the first one.
+        base_delay: Upper bound of the first pause in seconds; it doubles with each attempt, up to a minute.
+    """
+
+    max_retries: int = 3
+    base_delay: float = 1.0
+
+    def __post_init__(self) -> None:
+        if type(self.max_retries) is not int or self.max_retries < 0:
+            raise ValueError(f"max_retries must be a whole number from 0 up, not {self.max_retries!r}.")
+        if not self.base_delay >= 0:
+            raise ValueError(f"retry_base_delay must be seconds from 0 up, not {self.base_delay!r}.")
+
+    def pause_after(self, error: EndpointError, attempt: int) -> float:
+        """Return the seconds to wait before the next attempt.
+
+        Raises:
+            EndpointError: The error itself, with its attempts counted, when asking again is of no use.
+        """
+        error.attempts = attempt
+        asked = error.retry_after or 0.0
+        if not error.retryable or attempt > self.max_retries:
+            raise error
+        if asked > _LONGEST_WAIT:
+            error.message += f" It asks to wait {asked:.0f} s, longer than the {_LONGEST_WAIT:.0f} s allowed."
+            raise error
+        ceiling = min(_LONGEST_PAUSE, self.base_delay * 2.0 ** min(attempt - 1, 32))
+        return max(asked, random.uniform(0.0, ceiling))
+
+
+def wait_asked_for(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that ``Retry-After`` asks to wait, as a number or a date; None when it does not say.
+
+    A date is measured against the response's own ``Date``, so that a wrong clock on either side does no harm.
+
+    >>> wait_asked_for({"retry-after": "7"})
+    7.0
+    >>> wait_asked_for({"retry-after": "Thu, 01 Jan 2026 00:00:09 GMT", "date": "Thu, 01 Jan 2026 00:00:00 GMT"})
+    9.0
+    """
+    text = headers.get("retry-after", "")
+    try:
+        seconds = float(text)
+    except ValueError:
+        until = _date(text)
+        if until is None:
+            return None
+        start = _date(headers.get("date", "")) or datetime.now(timezone.utc)
+        return max(0.0, (until - start).total_seconds())
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)

@@ -1,0 +1,109 @@
+"""Server-sent events of the Messages API, put together into the message that the server would have sent at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from context_bench_anthropic.refusals import error_of
+from context_bench_openai import EndpointUnreachableError, UnusableReplyError
+
+_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+
+
+class EventStream:
+    """Collects the events of a streamed message; feed it bytes as they arrive.
+
+    Args:
+        where: The endpoint, without secrets.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._rest = b""
+        self._message: dict[str, Any] = {}
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._has_stopped = False
+        self.has_token = False
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes of the body.
+
+        Raises:
+            EndpointError: An event is an error, or no JSON.
+        """
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            self._take(line.rstrip(b"\r"))
+
+    def message(self) -> dict[str, Any]:
+        """Return the whole message.
+
+        Raises:
+            EndpointUnreachableError: The stream ended before the model had finished.
+        """
+        self._take(self._rest.rstrip(b"\r"))
+        self._rest = b""
+        if not self._has_stopped:
+            raise EndpointUnreachableError(
+                f"{self._where} broke off the stream before the reply was complete.", status=200, retryable=True
+            )
+        return {**self._message, "content": [_finished(self._blocks[index]) for index in sorted(self._blocks)]}
+
+    def _take(self, line: bytes) -> None:
+        field, _, value = line.partition(b":")
+        if field != b"data" or not value.strip():
+            return
+        try:
+            event = json.loads(value)
+        except (ValueError, RecursionError):
+            raise UnusableReplyError(
+                f"{self._where} streamed an event that is no JSON: {value.strip()[:80]!r}.", status=200
+            ) from None
+        if isinstance(event, Mapping):
+            self._add(event)
+
+    def _add(self, event: Mapping[str, Any]) -> None:
+        error = error_of(self._where, event)
+        if error is not None:
+            raise error
+        kind, index = event.get("type"), event.get("index")
+        if kind == "message_start" and isinstance(event.get("message"), Mapping):
+            self._message.update(event["message"])
+        elif (
+            kind == "content_block_start" and isinstance(index, int) and isinstance(event.get("content_block"), Mapping)
+        ):
+            self._blocks[index] = dict(event["content_block"])
+        elif kind == "content_block_delta" and isinstance(index, int) and isinstance(event.get("delta"), Mapping):
+            self._extend(self._blocks.setdefault(index, {"type": "text"}), event["delta"])
+        elif kind == "message_delta":
+            self._finish(event)
+        elif kind == "message_stop":
+            self._has_stopped = True
+
+    def _extend(self, block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+        name = _TEXTS.get(str(delta.get("type")))
+        piece = delta.get(name) if name else None
+        if name and isinstance(piece, str) and piece:
+            block[name] = str(block.get(name) or "") + piece
+            self.has_token = True
+
+    def _finish(self, event: Mapping[str, Any]) -> None:
+        delta, usage = event.get("delta"), event.get("usage")
+        if isinstance(delta, Mapping):
+            self._message.update((name, value) for name, value in delta.items() if value is not None)
+        if isinstance(usage, Mapping):  # its counts are cumulative; those that it leaves out stand as they were
+            known = {name: value for name, value in usage.items() if value is not None}
+            self._message["usage"] = {**(self._message.get("usage") or {}), **known}
+
+
+def _finished(block: dict[str, Any]) -> dict[str, Any]:
+    if block.get("type") != "tool_use" or "partial_json" not in block:
+        return block
+    text = block.pop("partial_json")
+    try:
+        block["input"] = json.loads(text)
+    except ValueError:
+        block["input"] = text
+    return block

@@ -1,0 +1,73 @@
+"""Placeholders such as ``{question}`` in arguments and prompts.
+
+An argument stays one argument whatever a placeholder stands for: no shell sees it and nothing is split. ``{{question}}`` is
+the text ``{question}``; braces around anything but a name are themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_PLACEHOLDER = re.compile(r"\{(\{?)([A-Za-z_][A-Za-z0-9_-]*)\}(\}?)")
+PROMPT = "prompt"
+
+
+def fill(template: str, example: Mapping[str, Any], prompt: str = "") -> str:
+    """Return a template with the fields of an example in place of their names.
+
+    >>> fill("Q: {question} {x y} {{question}}", {"question": "Where?"})
+    'Q: Where? {x y} {question}'
+
+    Args:
+        template: The template.
+        example: The example.
+        prompt: What ``{prompt}`` stands for.
+
+    Raises:
+        ValueError: The example lacks a field.
+    """
+
+    def put(match: re.Match[str]) -> str:
+        opening, name, closing = match.groups()
+        if opening and closing:
+            return f"{{{name}}}"
+        if name == PROMPT and PROMPT not in example:
+            return f"{opening}{prompt}{closing}"
+        if name not in example:
+            raise ValueError(
+                f"the example has no field {name!r} for the placeholder {{{name}}}; it has {', '.join(map(str, example))}"
+            )
+        return f"{opening}{text_of(example[name])}{closing}"
+
+    return _PLACEHOLDER.sub(put, template)
+
+
+def names_in(templates: Iterable[str]) -> list[str]:
+    """Return the names of the placeholders in templates."""
+    found = (match.groups() for template in templates for match in _PLACEHOLDER.finditer(template))
+    return list(dict.fromkeys(name for opening, name, closing in found if not (opening and closing)))
+
+
+def default_prompt(example: Mapping[str, Any]) -> str:
+    """Return context, blank line and question as one text; one that is missing or the same as the other is left out.
+
+    Raises:
+        ValueError: The example has neither.
+    """
+    texts = [text_of(example[name]) for name in ("context", "question") if example.get(name) is not None]
+    texts = list(dict.fromkeys(text for text in texts if text.strip()))
+    if not texts:
+        raise ValueError(f"the example has neither a context nor a question; it has {', '.join(map(str, example))}")
+    return "\n\n".join(texts)
+
+
+def text_of(value: Any) -> str:
+    """Return a field as text: texts joined by blank lines, anything else as JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list | tuple) and value and all(isinstance(part, str) for part in value):
+        return "\n\n".join(value)
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,80 @@
+"""Options whose values are arguments of a program, and options that a component does not declare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from context_bench.bench.secrets import is_redacted, without_secrets
+from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plugins.catalog import Catalog, Component, Distribution
+from context_bench.plugins.facts import Facts
+from context_bench.plugins.options import Option, read_options
+
+WORDS = {"run": Option("run", "words")}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("python tool.py --x", ["python", "tool.py", "--x"]),
+        ("tool 'two words' \"{question}\"", ["tool", "two words", "{question}"]),
+        (
+            "tool $HOME `id` ; rm * | cat # no comment",
+            ["tool", "$HOME", "`id`", ";", "rm", "*", "|", "cat", "#", "no", "comment"],
+        ),
+        (["tool", "two words"], ["tool", "two words"]),
+        ("", []),
+    ],
+)
+def test_words_are_split_at_white_space_outside_of_quotes_and_never_expanded(given: Any, words: list[str]) -> None:
+    assert read_options(WORDS, {"run": given}, "system x") == {"run": words}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("tool 'open", "no closing quotation"),
+        (["tool", 3], "must be a list of texts"),
+        (7, "must be a list of texts"),
+    ],
+)
+def test_words_that_are_none_are_told_in_one_line(given: Any, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        read_options(WORDS, {"run": given}, "system x")
+
+
+def test_an_undeclared_option_is_refused_unless_the_manifest_takes_more_options() -> None:
+    with pytest.raises(UnknownNameError):
+        read_options({}, {"top_k": "3"}, "system x")
+    assert read_options({}, {"top-k": "3", "filter": {"a": 1}}, "system x", more=True) == {
+        "top_k": "3",
+        "filter": {"a": 1},
+    }
+
+
+def test_an_undeclared_option_that_is_called_like_a_secret_is_not_kept() -> None:
+    facts = Facts("systems", "x", options={"max_token": Option("max_token")}, more_options=True)
+    catalog = Catalog([Component("systems", "x", Distribution("d", "1", ""), "d:X", facts)])
+    kept = without_secrets(
+        catalog,
+        "systems",
+        "x",
+        {
+            "api_key": "sk-1",
+            "max_token": "7",
+            "key": "id",
+            "deep": {"api-key": "sk-2", "k": 1},
+            "urls": ["http://u:p@host/"],
+        },
+    )
+    assert kept == {
+        "api_key": "***",
+        "max_token": "7",
+        "key": "id",
+        "deep": {"api-key": "***", "k": 1},
+        "urls": ["http://***@host/"],
+    }
+    assert is_redacted(kept["deep"])
+    assert is_redacted(kept["urls"])

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_bench_anthropic
+from context_bench.cli import execute
+from context_bench_anthropic import AnthropicProxy
+from context_bench_anthropic.proxy import ADAPTER_VERSION
+
+tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+PACKAGE = Path(context_bench_anthropic.__file__).parent
+SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["systems"]
+
+
+MANIFEST = SYSTEMS["anthropic"]
+
+
+def test_every_argument_is_an_option_with_the_same_default() -> None:
+    parameters = inspect.signature(AnthropicProxy).parameters
+    assert list(parameters) == list(MANIFEST["options"])
+    for option, declared in MANIFEST["options"].items():
+        default = parameters[option].default
+        assert declared.get("default") == (list(default) if isinstance(default, tuple) else default)
+
+
+def test_the_manifest_says_what_the_class_is() -> None:
+    assert MANIFEST["version"] == ADAPTER_VERSION
+    assert tuple(MANIFEST["reads"]) == AnthropicProxy.reads
+    assert MANIFEST["capabilities"] == ["network", "env:ANTHROPIC_API_KEY"]
+    assert MANIFEST["options"]["api_key"]["secret"] is True
+    assert set(context_bench_anthropic.__all__) == {"AnthropicProxy", "MessageReply", "MessagesClient"}
+
+
+def test_the_plugin_check_is_clean() -> None:
+    assert execute(["plugins", "check", "context-bench-anthropic"]) == 0
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"context_bench_anthropic.{module}")).failed == 0
+
+
+def test_the_blocks_of_the_readme_run(server: Any, steps: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    readme = PACKAGE.parents[1] / "README.md"
+    if not readme.is_file():
+        pytest.skip("the README lies beside the sources only")
+    blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
+    assert blocks
+    server.play(steps.ok("Italy"))
+    for block in blocks:
+        exec(compile(block.replace("http://localhost:8787", server.url), str(readme), "exec"), {})
+    assert capsys.readouterr().out == "Italy {'input_tokens': 11, 'output_tokens': 3}\n"

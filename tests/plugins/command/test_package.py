@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_bench_command
+from context_bench.cli import execute
+
+tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+PACKAGE = Path(context_bench_command.__file__).parent
+SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["systems"]
+
+
+CLASSES = {name: getattr(context_bench_command, system["class"]) for name, system in SYSTEMS.items()}
+
+
+@pytest.fixture(autouse=True)
+def _sources_beside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(request.path.parent)
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEMS))
+def test_the_options_are_those_of_the_constructor(name: str) -> None:
+    parameters = inspect.signature(CLASSES[name]).parameters
+    assert set(parameters) == set(SYSTEMS[name]["options"])
+    for option, declared in SYSTEMS[name]["options"].items():
+        default = parameters[option].default
+        assert declared.get("default", ()) == (() if default in (None, inspect.Parameter.empty) else default)
+
+
+def test_what_needs_a_program_or_the_network_says_so() -> None:
+    for name, system in SYSTEMS.items():
+        assert "subprocess" in system["capabilities"]
+        assert ("network" in system["capabilities"]) == name.endswith("-cli")
+
+
+def test_the_plugin_check_is_clean() -> None:
+    assert execute(["plugins", "check", "context-bench-command"]) == 0
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"context_bench_command.{module}")).failed == 0
+
+
+def test_the_blocks_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = PACKAGE.parents[1] / "README.md"
+    if not readme.is_file():
+        pytest.skip("the README lies beside the sources only")
+    blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
+    assert blocks
+    for block in blocks:
+        exec(compile(block, str(readme), "exec"), {"__name__": "readme"})
+    assert "{'response': 'ROME IS IN ITALY." in capsys.readouterr().out

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_bench_python
+from context_bench.cli import execute
+
+tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+PACKAGE = Path(context_bench_python.__file__).parent
+SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["systems"]
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEMS))
+def test_the_options_are_those_of_the_constructor(name: str) -> None:
+    parameters = inspect.signature(getattr(context_bench_python, SYSTEMS[name]["class"])).parameters
+    assert set(parameters) - {"arguments", "options"} == set(SYSTEMS[name]["options"])
+    for option, declared in SYSTEMS[name]["options"].items():
+        default = parameters[option].default
+        assert declared.get("default") == (None if default is inspect.Parameter.empty else default)
+
+
+def test_the_public_names_are_the_classes_of_the_manifest() -> None:
+    assert sorted(context_bench_python.__all__) == sorted(system["class"] for system in SYSTEMS.values())
+
+
+def test_the_plugin_check_is_clean() -> None:
+    assert execute(["plugins", "check", "context-bench-python"]) == 0
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"context_bench_python.{module}")).failed == 0
+
+
+def test_the_blocks_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = PACKAGE.parents[1] / "README.md"
+    if not readme.is_file():
+        pytest.skip("the README lies beside the sources only")
+    blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
+    assert blocks
+    for block in blocks:
+        exec(compile(block, str(readme), "exec"), {"__name__": "readme"})
+    assert "{'response': '3 passages on Where is Rome?'}" in capsys.readouterr().out
