@@ -88,6 +88,7 @@ class Facts(NamedTuple):
         deterministic: Whether the same input always gives the same result.
         capabilities: What it needs: ``network``, ``subprocess``, ``executes-model-code``, ``model-download``, ``env:X``.
         options: Declared options by name.
+        extra: Extra of its distribution that brings the libraries it needs; None when the distribution itself does.
         needs: Fields that an evaluator cannot do without, by ``original`` and ``processed``; ``a|b`` means one of them.
         reads: Fields that an evaluator or system looks at; None means any.
         wire: Rules that choose an evaluator by themselves.
@@ -107,6 +108,7 @@ class Facts(NamedTuple):
     deterministic: bool = True
     capabilities: tuple[str, ...] = ()
     options: Mapping[str, Option] = {}
+    extra: str | None = None
     needs: Mapping[str, tuple[str, ...]] = {}
     reads: tuple[str, ...] | None = None
     wire: tuple[WireRule, ...] = ()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 GROUP_PREFIX = "context_bench."
+_UNQUOTED = str.maketrans("", "", "\"' ()")
 
 
 class Copy(NamedTuple):
@@ -69,16 +70,23 @@ def copies(distributions: list[Any]) -> list[Copy]:
     return [copy for copy in every if not (_is_egg_info(copy) and _lies_in(copy.folder, sources))] or every
 
 
-def missing_requirements(metadata: Any, installed: Mapping[str, object]) -> list[str]:
-    """Return the requirements of a distribution that are not installed. Those with a marker are left to the import."""
+def missing_requirements(metadata: Any, installed: Mapping[str, object], extra: str | None = None) -> list[str]:
+    """Return the requirements of a distribution, or of one of its extras, that are not installed.
+
+    Those with any other marker than the extra's are left to the import.
+    """
+    marker = "" if extra is None else f"extra=={normalise(extra)}"
     try:
         text = metadata.read_text("METADATA") or metadata.read_text("PKG-INFO") or ""
     except (OSError, UnicodeDecodeError):
         return []
     missing = []
     for line in text.partition("\n\n")[0].splitlines():
-        if line.startswith("Requires-Dist:") and ";" not in line:
-            requirement = line[len("Requires-Dist:") :].strip()
+        if line.startswith("Requires-Dist:"):
+            requirement, _, condition = line[len("Requires-Dist:") :].partition(";")
+            if normalise(condition.translate(_UNQUOTED)) != normalise(marker):
+                continue
+            requirement = requirement.strip()
             end = next((i for i, letter in enumerate(requirement) if not (letter.isalnum() or letter in "-_.")), None)
             name = requirement[:end]
             if normalise(name) not in installed:

@@ -118,6 +118,7 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
         table.take("deterministic", boolean, True),
         table.take("capabilities", terms.capabilities, ()),
         table.tables("options", _option),
+        table.take("extra", text, None),
     )
     if kind in _MORE:
         facts = facts._replace(**_MORE[kind](table))
