@@ -24,7 +24,9 @@ class System(Protocol):
 
     Optional: ``aprocess`` (the same, async), ``process_conversation``, ``fingerprint() -> Mapping`` with every
     parameter that can change an output (without it, responses are never reused across runs), and ``reads``, the
-    example fields that the system looks at. ``process`` may be called from several threads at once.
+    example fields that the system looks at. ``process`` may be called from several threads at once. A system that the run
+    built from a name is told the end of the run by ``close()``, if it has one, whatever the end was; one that was handed in
+    as an object is its owner's to close.
     """
 
     @property
