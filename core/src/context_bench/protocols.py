@@ -40,6 +40,36 @@ class System(Protocol):
 
 
 @runtime_checkable
+class MemorySystem(Protocol):
+    """Something that is told sessions one after another, and asked about them later.
+
+    Each method may be ``async``. A row's memory is reset, ingests the row's sessions in order, and is asked its question;
+    rows share nothing. ``context_bench_memory.MemoryAdapter`` makes a system of it. Optional: ``name``,
+    ``fingerprint() -> Mapping`` as for a system, ``close()``, and a parameter ``date`` of ``query`` for the day on which
+    the question is asked.
+    """
+
+    def reset(self) -> Any:
+        """Forget everything."""
+        ...
+
+    def ingest(self, session: Mapping[str, Any]) -> Any:
+        """Remember a session.
+
+        Args:
+            session: ``id`` and ``date`` as text or None, and ``turns``: mappings with ``role`` and ``content``.
+
+        Returns:
+            Nothing, or a mapping with the ``usage`` of remembering.
+        """
+        ...
+
+    def query(self, question: str) -> Any:
+        """Return the answer as text; or a mapping with ``response``, or with ``context`` for a reader, and ``usage``."""
+        ...
+
+
+@runtime_checkable
 class Evaluator(Protocol):
     """Something that scores one output.
 

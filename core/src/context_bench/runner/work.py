@@ -262,11 +262,12 @@ def scores_only(
     return StoredRow(id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True)
 
 
-_MEASUREMENTS = ("latency", "attempts", "headers", "ttft")
+_MEASUREMENTS = ("latency", "attempts", "headers", "ttft", "timings")
 
 
 def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured]:
-    """Part what a system said from what it measured about the call: ``latency``, ``attempts``, ``headers``, ``ttft``.
+    """Part what a system said from what it measured about the call: ``latency``, ``attempts``, ``headers``, ``ttft``,
+    ``timings``.
 
     They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock.
     """
