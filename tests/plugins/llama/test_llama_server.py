@@ -209,3 +209,30 @@ def test_a_system_that_nobody_closes_gives_its_server_back(gguf: Callable[..., P
     del system
     gc.collect()
     assert is_gone(pid)
+
+
+def test_ctrl_c_lets_the_row_in_flight_finish_and_stops_the_server(gguf: Callable[..., Path], tmp_path: Path) -> None:
+    pytest.importorskip("context_bench_local", reason="the rows are read from a file")
+    (tmp_path / "rows.jsonl").write_text("".join(f'{{"question": "q{n}", "answer": "a"}}\n' for n in range(500)))
+    noted = tmp_path / "pid"
+    model = gguf(seconds=0.2, pid=str(noted))
+    command = ["run", "--system", f"llama:model={model}", "--dataset", "rows.jsonl", "--run-file", "run.sqlite"]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "context_bench", *command],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 120
+    while not noted.exists() or not noted.read_text():
+        assert run.poll() is None, run.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    time.sleep(1.0)
+    run.send_signal(signal.SIGINT)
+    _, told = run.communicate(timeout=120)
+    assert run.returncode == 130, told
+    assert "resume" in told
+    assert "Traceback" not in told
+    assert is_gone(int(noted.read_text()))

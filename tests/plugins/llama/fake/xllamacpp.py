@@ -42,6 +42,9 @@ class Server:
         if "raises" in told:
             raise RuntimeError(told["raises"])
         time.sleep(told.get("silent", 0))
+        if "pid" in told:
+            with open(told["pid"], "w") as file:
+                file.write(str(os.getpid()))
         handler = type("Bound", (_Handler,), {"params": params, "told": told, "started": time.monotonic(), "busy": []})
         self._http = ThreadingHTTPServer((params.hostnames[0], params.port), handler)
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
