@@ -26,7 +26,8 @@ class System(Protocol):
     (without it, responses are never reused across runs); ``reads``, the example fields that the system looks at;
     ``models() -> Sequence[str]``, what its endpoint offers; ``on_retry``, which is told of repeated attempts. An error may
     carry ``finding`` (what ``preflight`` calls it), an HTTP ``status`` and ``retry_after``. ``process`` may be called from
-    several threads at once.
+    several threads at once. A system that the run built from a name is told the end of the run by ``close()``, if it has
+    one, whatever the end was; one that was handed in as an object is its owner's to close.
 
     For rows with ``multi_turn`` and ``turns``, optional too: ``process_turn(turns)``, which answers the last of the turns that
     it is given - those of the example, the system's own replies among them - with a text or an output; each answer is kept
@@ -42,6 +43,36 @@ class System(Protocol):
 
     def process(self, example: dict[str, Any]) -> Mapping[str, Any]:
         """Return the output for one example. The example is a private copy."""
+        ...
+
+
+@runtime_checkable
+class MemorySystem(Protocol):
+    """Something that is told sessions one after another, and asked about them later.
+
+    Each method may be ``async``. A row's memory is reset, ingests the row's sessions in order, and is asked its question;
+    rows share nothing. ``context_bench_memory.MemoryAdapter`` makes a system of it. Optional: ``name``,
+    ``fingerprint() -> Mapping`` as for a system, ``close()``, and a parameter ``date`` of ``query`` for the day on which
+    the question is asked.
+    """
+
+    def reset(self) -> Any:
+        """Forget everything."""
+        ...
+
+    def ingest(self, session: Mapping[str, Any]) -> Any:
+        """Remember a session.
+
+        Args:
+            session: ``id`` and ``date`` as text or None, and ``turns``: mappings with ``role`` and ``content``.
+
+        Returns:
+            Nothing, or a mapping with the ``usage`` of remembering.
+        """
+        ...
+
+    def query(self, question: str) -> Any:
+        """Return the answer as text; or a mapping with ``response``, or with ``context`` for a reader, and ``usage``."""
         ...
 
 

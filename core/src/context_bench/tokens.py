@@ -11,7 +11,7 @@ _WORDS = bytes(code for code in range(128) if chr(code).isalnum() or chr(code) =
 _MARKS = bytes(code for code in range(128) if code not in _WORDS and not chr(code).isspace())
 _WORD_OR_NOT = bytes(b"w"[0] if code in _WORDS else b" "[0] for code in range(256))
 
-PROMPT_FIELDS = ("context", "question", "prompt", "instruction", "turns", "messages")
+PROMPT_FIELDS = ("context", "question", "prompt", "instruction", "turns", "messages", "sessions", "haystack_sessions")
 """Fields of an example that are text for the model, as opposed to gold answers and bookkeeping."""
 
 
@@ -59,7 +59,7 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
-        return _texts(value.get("content"))
+        return _texts(value.get("content", value.get("turns")))
     if isinstance(value, list | tuple):
         return [text for item in value for text in _texts(item)]
     return []

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_bench_compress import BM25Passages
-from context_bench_compress.bm25 import bm25_scores, terms_of
+from context_bench_compress.bm25 import bm25_scores
+from context_bench_compress.terms import terms_of
 
 DOCUMENT = (
     "The harbour was quiet. The tower stands on the hill. Rain fell all day. The code of the vault is 4711. "

@@ -121,9 +121,9 @@ def make_slots(
         system = build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
         key, shared, description = system_identity(catalog, system, run, number)
         reads = system_reads(catalog, system)
-        slots.append(
-            Slot(number, label, with_conversations(system), key, shared, reads, {"label": label, **description})
-        )
+        told = {"label": label, **description}
+        owned = isinstance(asked, SystemSpec)
+        slots.append(Slot(number, label, with_conversations(system), key, shared, reads, told, owned))
     return slots
 
 

@@ -68,7 +68,7 @@ class Planner:
         self._options = dict(options or {})
         self._environ = environ
         self._hooks = hooks
-        self._on_warning = on_warning or (lambda line: None)
+        self.warn = on_warning or (lambda line: None)
         self._facts: dict[str, DatasetFacts] = {}
         self._ready: dict[str, _Ready] = {}
         self._wirings: dict[str, LabelWiring] = {}
@@ -115,7 +115,7 @@ class Planner:
             for warning in plan.warnings:
                 if warning not in self._warned:
                     self._warned.add(warning)
-                    self._on_warning(warning)
+                    self.warn(warning)
             self._plans[label] = plan
         return self._plans[label]
 

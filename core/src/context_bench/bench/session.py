@@ -35,7 +35,7 @@ from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.progress import Progress
 from context_bench.runner.routes import is_slow
-from context_bench.runner.traffic import Traffic
+from context_bench.runner.traffic import Traffic, close_systems
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.secrecy import Secrecy
@@ -173,6 +173,8 @@ class Session:
             raise
         finally:
             traffic.close()
+            for line in close_systems(self.slots):
+                self.planner.warn(line)
             if self.progress is not None:
                 self.progress.close()
         first_rows.close()

@@ -62,6 +62,7 @@ class Component(NamedTuple):
         remedy: What to do about it; empty when it is ok.
         rivals: Ids of the components that share its short name, where that is all that is wrong with it.
         outranked_by: The rival that the project prefers.
+        lacks_extra: Whether the libraries of its extra are all that is wrong with it: it is optional, not broken.
     """
 
     kind: str
@@ -74,6 +75,7 @@ class Component(NamedTuple):
     remedy: str = ""
     rivals: tuple[str, ...] = ()
     outranked_by: str | None = None
+    lacks_extra: bool = False
 
     @property
     def id(self) -> str:

@@ -18,6 +18,8 @@ _GIVEN_TO_LOADERS = ("limit", "config", "split")
 def check_component(component: Component, load: bool = True) -> list[str]:
     """Return what is wrong with a component, a line each; none when all is well.
 
+    One whose extra is not installed is held against its manifest only.
+
     Args:
         component: What to check.
         load: Whether to import it and hold its class against its manifest.
@@ -26,7 +28,7 @@ def check_component(component: Component, load: bool = True) -> list[str]:
 
 
 def _faults(component: Component, load: bool) -> Iterator[str]:
-    if component.state != OK:
+    if component.state != OK and not component.lacks_extra:
         yield f"{component.state}: {component.reason}. {component.cure}"
     yield from component.distribution.warnings
     yield from _manifest_faults(component)

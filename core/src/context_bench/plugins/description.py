@@ -33,6 +33,7 @@ def describe(component: Component) -> dict[str, Any]:
         "version": facts.version,
         "deterministic": facts.deterministic,
         "capabilities": list(facts.capabilities),
+        "extra": facts.extra,
         "options": {
             option.name: {
                 "type": option.type,

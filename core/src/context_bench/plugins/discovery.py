@@ -87,7 +87,8 @@ def _components(
             component = Component(
                 *key, packages[package].distribution, point.value, facts.components.get(key) if facts else None
             )
-            yield _judge(component, package, packages[package], verdict, settings)
+            component = _judge(component, package, packages[package], verdict, settings)
+            yield _judge_extra(component, used, installed)
     for package, seen in packages.items():
         for key, facts_of_key in seen.manifest.components.items() if seen.manifest else ():
             if key not in listed:
@@ -159,6 +160,22 @@ def _judge_requirements(used: Copy, installed: Mapping[str, object]) -> Verdict 
         f"it requires {', '.join(missing)}, which {are} not installed",
         f"`pip install {' '.join(missing)}`",
     )
+
+
+def _judge_extra(component: Component, used: Copy, installed: Mapping[str, object]) -> Component:
+    extra = component.facts.extra if component.facts else None
+    if extra is None or component.state != OK:
+        return component
+    missing = missing_requirements(used.metadata, installed, extra)
+    if not missing:
+        return component
+    are = "is" if len(missing) == 1 else "are"
+    lacking = component.with_state(
+        MISSING_DEPENDENCY,
+        f"it requires {', '.join(missing)}, which {are} not installed",
+        f'`pip install "{component.distribution.name}[{extra}]"`',
+    )
+    return lacking._replace(lacks_extra=True)
 
 
 def _not_an_entry_point(component: Component) -> Verdict:

@@ -89,6 +89,7 @@ class Facts(NamedTuple):
         capabilities: What it needs: ``network``, ``subprocess``, ``executes-model-code``, ``model-download``, ``env:X``.
         options: Declared options by name.
         more_options: Whether it takes further options, which are passed on as they are given.
+        extra: Extra of its distribution that brings the libraries it needs; None when the distribution itself does.
         needs: Fields that an evaluator cannot do without, by ``original`` and ``processed``; ``a|b`` means one of them.
         reads: Fields that an evaluator or system looks at; None means any.
         wire: Rules that choose an evaluator by themselves.
@@ -109,6 +110,7 @@ class Facts(NamedTuple):
     capabilities: tuple[str, ...] = ()
     options: Mapping[str, Option] = {}
     more_options: bool = False
+    extra: str | None = None
     needs: Mapping[str, tuple[str, ...]] = {}
     reads: tuple[str, ...] | None = None
     wire: tuple[WireRule, ...] = ()

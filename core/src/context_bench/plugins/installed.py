@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 GROUP_PREFIX = "context_bench."
+_UNQUOTED = str.maketrans("", "", "\"' ()")
 
 
 class Copy(NamedTuple):
@@ -69,24 +70,33 @@ def copies(distributions: list[Any]) -> list[Copy]:
     return [copy for copy in every if not (_is_egg_info(copy) and _lies_in(copy.folder, sources))] or every
 
 
-def missing_requirements(metadata: Any, installed: Mapping[str, object]) -> list[str]:
-    """Return the requirements of a distribution that are not installed. Those with a marker are left to the import."""
-    return [name for name, is_plain in requirements(metadata).items() if is_plain and normalise(name) not in installed]
+def missing_requirements(metadata: Any, installed: Mapping[str, object], extra: str | None = None) -> list[str]:
+    """Return the requirements of a distribution, or of one of its extras, that are not installed.
+
+    Those with any other marker than the extra's are left to the import.
+    """
+    marker = "" if extra is None else normalise(f"extra=={extra}")
+    return [
+        name
+        for name, markers in requirements(metadata).items()
+        if marker in markers and normalise(name) not in installed
+    ]
 
 
-def requirements(metadata: Any) -> dict[str, bool]:
-    """Return the names of what a distribution requires, and whether it does so anywhere: without a marker."""
+def requirements(metadata: Any) -> dict[str, set[str]]:
+    """Return the names of what a distribution requires, and the markers with which it does so: empty for anywhere."""
     try:
         text = metadata.read_text("METADATA") or metadata.read_text("PKG-INFO") or ""
     except (OSError, UnicodeDecodeError):
         return {}
-    found: dict[str, bool] = {}
+    found: dict[str, set[str]] = {}
     for line in text.partition("\n\n")[0].splitlines():
         if line.startswith("Requires-Dist:"):
-            requirement = line[len("Requires-Dist:") :].strip()
+            requirement, _, condition = line[len("Requires-Dist:") :].partition(";")
+            requirement = requirement.strip()
             end = next((i for i, letter in enumerate(requirement) if not (letter.isalnum() or letter in "-_.")), None)
             name = requirement[:end]
-            found[name] = found.get(name, False) or ";" not in line
+            found.setdefault(name, set()).add(normalise(condition.translate(_UNQUOTED)))
     return found
 
 

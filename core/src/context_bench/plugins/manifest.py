@@ -122,6 +122,7 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
         table.take("capabilities", terms.capabilities, ()),
         table.tables("options", _option),
         table.take("more_options", boolean, False),
+        table.take("extra", text, None),
     )
     if kind in _MORE:
         facts = facts._replace(**_MORE[kind](table))

@@ -102,7 +102,7 @@ def check_choice(catalog: Catalog, choice: Choice) -> None:
 def broken_plugins(catalog: Catalog) -> list[str]:
     """Return a line for each distribution with components that cannot be used, and for each contested name.
 
-    What somebody switched off or settled by a preference is not worth a line.
+    What somebody switched off or settled by a preference, and what waits for an optional extra, is not worth a line.
     """
     broken: dict[str, list[Component]] = {}
     contests: dict[tuple[str, str], str] = {}
@@ -110,7 +110,7 @@ def broken_plugins(catalog: Catalog) -> list[str]:
         if component.rivals:
             if component.outranked_by is None:
                 contests.setdefault((component.kind, component.name), f"{component.reason}. {component.cure}")
-        elif component.state not in (OK, BLOCKED):
+        elif component.state not in (OK, BLOCKED) and not component.lacks_extra:
             broken.setdefault(component.distribution.name, []).append(component)
     return [*map(_broken_line, broken.values()), *(f"{line[:1].upper()}{line[1:]}" for line in contests.values())]
 

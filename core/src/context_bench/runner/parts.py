@@ -24,6 +24,7 @@ class Slot:
         shared: Whether the key is valid in other runs, because the system tells its fingerprint.
         reads: Fields of an example that it looks at; None means all.
         description: What is recorded about it.
+        owned: Whether the run made the system itself, and so closes it when it ends.
     """
 
     number: int
@@ -33,6 +34,7 @@ class Slot:
     shared: bool
     reads: tuple[str, ...] | None = None
     description: Mapping[str, Any] = Factory(dict)
+    owned: bool = False
 
 
 @frozen(eq=False)

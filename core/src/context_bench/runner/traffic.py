@@ -184,6 +184,21 @@ def endpoint_of(system: Any) -> str | None:
     return None
 
 
+def close_systems(slots: Iterable[Slot]) -> list[str]:
+    """Close the systems that the run made itself and that have a ``close()``; return a line for each that could not be."""
+    told = []
+    for slot in slots:
+        for step in _steps(slot.system) if slot.owned else ():
+            close = getattr(step, "close", None)
+            if not callable(close):
+                continue
+            try:
+                close()
+            except Exception as error:  # noqa: BLE001 - somebody else's code; the rows are safe already
+                told.append(f"System {slot.label} could not be closed: {type(error).__name__}: {error}")
+    return told
+
+
 def _steps(system: Any) -> tuple[Any, ...]:
     if isinstance(system, Conversational):
         system = vars(system)["_system"]

@@ -319,12 +319,12 @@ def scores_only(
     return StoredRow(id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True)
 
 
-_MEASUREMENTS = ("latency", "attempts", "headers", "ttft", "envelope")
+_MEASUREMENTS = ("latency", "attempts", "headers", "ttft", "envelope", "timings")
 
 
 def take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured]:
     """Part what a system said from what it measured about the call: ``latency``, ``attempts``, ``headers``, ``ttft``,
-    and ``envelope``, the ``id`` and ``created`` of a reply.
+    ``envelope``, the ``id`` and ``created`` of a reply, and ``timings``, the seconds of its parts.
 
     They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock.
     """
