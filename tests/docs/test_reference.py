@@ -163,6 +163,7 @@ def test_the_keys_page_defines_every_key_as_the_code_makes_it() -> None:
     assert keys.response_key(one, two, 3, turns) == digest("context-bench response 1", one, two, 3, turns)
     assert keys.output_key({"response": "r"}) == digest("context-bench output 1", {"response": "r"})
     assert keys.evaluator_key("e", "1", {}) == digest("context-bench evaluator 1", "e", "1", {})
+    assert keys.agreement_key(one) == short("context-bench agreement 1", one)
     assert keys.score_key(one, two, one, two) == short("context-bench score 1", one, two, one, two)
 
 
@@ -213,10 +214,19 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     rows = [{"context": "a b", "answer": "a", "dataset": label} for label in ("one", "two")]
     usage = {"prompt_tokens": 2, "completion_tokens": 1, "cache_read_tokens": 1, "cost": 0.01}
     systems = [lambda example: {"context": "a", "response": "a", "usage": usage}, _Named()]
-    result = evaluate(systems, rows, ["answer-quality"], baseline="<lambda>", progress=False)
-    told = {key for line in page["The usual metrics"] for key in line[1].replace("`", "").split(", ")}
+    told: list[str] = []
+    result = evaluate(
+        systems,
+        [*rows, {"context": "a b", "dataset": "one"}],
+        ["answer-quality"],
+        baseline="<lambda>",
+        reference_from="named",
+        on_warning=told.append,
+        progress=False,
+    )
+    keys = {key for line in page["The usual metrics"] for key in line[1].replace("`", "").split(", ")}
     found = {re.sub(r"^dataset:.*", "dataset:LABEL", key) for values in result.summary.values() for key in values}
-    assert found == told
+    assert found == keys
     lines = [line for line in page["Headings of the table"] if line[0] != "heading"]
     headings = {line[1].split(";")[0].strip("`"): line[0] for line in lines}
     labels = {"one", "two"}

@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from context_bench.records import BaselineRow, EvalRow, Usage
+from context_bench.records import AGREEMENT, BaselineRow, EvalRow, Usage
 from context_bench.store.entries import Label
 from context_bench.store.runfile import RunFile
 
@@ -35,6 +35,8 @@ class Columns:
         costs: What the rows cost, for those of which it is known.
         answered: How many rows were answered.
         compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both are known.
+        agreed: How many rows have an agreement that is their headline, failed ones left out.
+        is_reference: Whether these are the rows of the system whose responses stand in for gold answers.
         has_baseline: Whether a row has a baseline's row beside it.
         spent: Tokens of prompt and response over all rows: reported, else counted; the given tokens stand in where the
             prompt is not known.
@@ -48,13 +50,15 @@ class Columns:
         self.reported = self.reported_tokens = self.cached_tokens = 0
         self.savings = array("d")
         self.compared_tokens = self.baseline_tokens = 0
-        self.answered = 0
+        self.answered = self.agreed = 0
+        self.is_reference = False
         self.costs, self.compared_costs, self.baseline_costs = array("d"), array("d"), array("d")
         self.has_baseline = self.has_cache_counts = False
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self.names: list[str] = []
         self._numbers: dict[str, int] = {}
         self._values = {field: array("d") for field in dict.fromkeys(("score", *fields))}
+        self._agreements = {field: array("d") for field in self._values}
 
     @classmethod
     def of(cls, rows: Iterable[EvalRow], fields: Iterable[str] = ("score",)) -> Columns:
@@ -66,6 +70,10 @@ class Columns:
 
     def add(self, row: EvalRow) -> None:
         """Add one row."""
+        if row.reference is not None:
+            self._agree(row)
+        if row.is_extra:
+            return
         answered = not any(error.evaluator is None for error in row.errors)
         usage = row.usage or Usage()
         tokens = (row.input_tokens, usage.input_tokens, row.response_tokens, row.context_tokens)
@@ -73,9 +81,9 @@ class Columns:
         if answered:
             self._bill(row.cost, row.baseline)
             self.latencies.append(row.latency)
-        self.failed_with_value += row.failed and row.score is not None
+        self.failed_with_value += row.failed and row.score is not None and not row.is_agreement
         for field, values in self._values.items():
-            value = row.value(field)
+            value = None if field == "score" and row.is_agreement else row.value(field)
             values.append(_ABSENT if value is None else value)
 
     def values(self, field: str) -> Sequence[float]:
@@ -86,6 +94,10 @@ class Columns:
             if any(value != value for value in values)
             else values
         )
+
+    def agreements(self, field: str) -> Sequence[float]:
+        """Return what the rows without a gold answer count for their agreement with the reference."""
+        return self._agreements[field]
 
     def values_by_label(self, field: str) -> dict[str, Sequence[float]]:
         """Return what the rows count for a score by dataset label, in the order of appearance."""
@@ -160,6 +172,18 @@ class Columns:
             self.compared_costs.append(cost)
             self.baseline_costs.append(baseline.cost)
 
+    def _agree(self, row: EvalRow) -> None:
+        """Note how far a row without a gold answer agrees with the reference; its first response not with itself."""
+        self.is_reference = row.reference == row.system
+        if self.is_reference and row.sample == 0:
+            return
+        self.agreed += row.is_agreement and row.score is not None and not row.failed and not row.is_extra
+        for field, values in self._agreements.items():
+            own = row.score if row.is_agreement else None
+            value = own if field == "score" else row.value(f"{AGREEMENT}{field}")
+            if value is not None:
+                values.append(value)
+
     def _compare(self, prompt: float | None, baseline: BaselineRow) -> None:
         """Hold a row against the baseline's; no prompt has 0 tokens, so such a count is none."""
         if prompt is None or prompt < 1 or not baseline.prompt_tokens:
@@ -173,7 +197,7 @@ class Columns:
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
         latency, given, prompt, response, context, cached, cost = values[3:10]
-        self._count(label.label, False, given, prompt, response, context, cached, baseline)
+        self._count(label.dataset, False, given, prompt, response, context, cached, baseline)
         self._bill(cost, baseline)
         self.latencies.append(latency)
         for field, column in self._values.items():
@@ -208,6 +232,10 @@ def read_columns(store: RunFile, fields: Iterable[str] = ("score",)) -> dict[str
     systems = {entry["slot"]: entry["label"] for entry in store.systems()}
     found = {label: Columns(fields) for label in systems.values()}
     labels = {label.number: label for label in store.labels()}
+    if any(label.reference is not None for label in labels.values()):
+        for row in store.rows():
+            found[row.system].add(row)
+        return found
     troubled = store.troubled()
     with store.baselines() as baseline_of:
         for number, group in groupby(store.read(_query(labels)), key=itemgetter(0)):

@@ -37,7 +37,8 @@ class _ByColumns:
 class Counts(_ByColumns):
     """How many rows there are, and how many of them are scored, unscored and failed.
 
-    Keys: ``num_rows``, ``num_scored``, ``num_unscored`` and ``num_failed``; the last three add up to the first.
+    Keys: ``num_rows``, ``num_scored``, ``num_unscored`` and ``num_failed``, and ``num_agreement`` where rows without a gold
+    answer were held against a reference; all others add up to the first.
     """
 
     name: str = "counts"
@@ -47,8 +48,15 @@ class Counts(_ByColumns):
         valued = len(columns.values("score"))
         failed = columns.failed
         scored = valued - min(valued, columns.failed_with_value)
-        unscored = columns.rows - scored - failed
-        return {"num_rows": columns.rows, "num_scored": scored, "num_unscored": unscored, "num_failed": failed}
+        unscored = columns.rows - scored - failed - columns.agreed
+        agreed = {"num_agreement": columns.agreed} if columns.agreements("score") else {}
+        return {
+            "num_rows": columns.rows,
+            "num_scored": scored,
+            **agreed,
+            "num_unscored": unscored,
+            "num_failed": failed,
+        }
 
 
 @frozen
@@ -62,6 +70,33 @@ class MeanScore(_ByColumns):
         """Return the mean, summed exactly."""
         values = columns.values(self.score_field)
         return {self.name: math.fsum(values) / len(values)} if values else {}
+
+
+@frozen
+class Agreement(_ByColumns):
+    """How far rows without a gold answer agree with the reference: the mean of the score, its response as the answer.
+
+    Keys: ``agreement``; and ``agreement_floor``, how far the reference agrees with itself when it is asked twice. A system
+    that agrees as much cannot be told from it. The summary shows the floor with every system.
+    """
+
+    score_field: str = "score"
+    name: str = "agreement"
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the mean; of the reference's own rows, the floor."""
+        values = columns.agreements(self.score_field)
+        if not values:
+            return {}
+        return {"agreement_floor" if columns.is_reference else self.name: math.fsum(values) / len(values)}
+
+    @staticmethod
+    def share_floor(summary: Mapping[str, dict[str, float]]) -> None:
+        """Put the floor of the reference beside the agreement of every system."""
+        for floor in [values["agreement_floor"] for values in summary.values() if "agreement_floor" in values]:
+            for values in summary.values():
+                if "agreement" in values:
+                    values.setdefault("agreement_floor", floor)
 
 
 @frozen

@@ -30,6 +30,7 @@ def evaluate(
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None = None,
     reader: str | SystemSpec | None = None,
     baseline: Any = None,
+    reference_from: Any = None,
     prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     also: Sequence[str] = (),
     without: Sequence[str] = (),
@@ -81,6 +82,8 @@ def evaluate(
         datasets: Several datasets: specs, or iterables by label.
         reader: A system that follows each context transformer.
         baseline: The system that the others are held against: the label of one of them, or one more system.
+        reference_from: The system whose responses stand in where an example has no gold answer; as ``baseline``. It is
+            asked twice there, to see how far it agrees with itself.
         prices: What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.
         also: Evaluators added to the automatic ones.
         without: Evaluators left out.
@@ -128,6 +131,7 @@ def evaluate(
         datasets=datasets,
         reader=reader,
         baseline=baseline,
+        reference_from=reference_from,
         prices=prices,
         also=also,
         without=without,

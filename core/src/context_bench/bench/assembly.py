@@ -101,6 +101,8 @@ def make_slots(
     environ: Mapping[str, str] | None = None,
     baseline: str | None = None,
     prices: Prices | None = None,
+    reference: str | None = None,
+    samples: int = 1,
 ) -> list[Slot]:
     """Return a slot for each system; labels are made unique where the specs allow it.
 
@@ -111,6 +113,8 @@ def make_slots(
         environ: Environment variables, for options that name one.
         baseline: Label of the system that the others are held against.
         prices: What tokens cost; None when nobody said.
+        reference: Label of the system whose responses stand in for gold answers.
+        samples: How often each example is given to each system.
 
     Raises:
         ConfigurationError: There is no system, two have one label, or one has neither ``process`` nor can be called.
@@ -125,6 +129,8 @@ def make_slots(
         reads = system_reads(catalog, system)
         if label == baseline:
             description["baseline"] = True
+        if label == reference:
+            description["reference"] = {"samples": samples}
         model = model_of(system)
         if prices is not None and prices.models:
             price = prices.find([model])

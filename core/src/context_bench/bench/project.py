@@ -2,6 +2,7 @@
 
 reader = "needle-oracle"
 baseline = "full"           # label of the system that the others are held against
+reference-from = "full"     # label of the system whose responses stand in where there is no gold answer
 
 [run]                       # limit, sample, seed, ids, samples, order, score-field, threshold, max-workers, deadline,
                             # rpm, tpm, max-cost, evaluators, also, without, allow
@@ -69,7 +70,7 @@ def project_request(project: Mapping[str, Any]) -> Request:
     Raises:
         ConfigurationError: A key is unknown or has a value of the wrong kind; the message names it.
     """
-    known = ("reader", "baseline", "prices", "run", "systems", "datasets", "evaluators", "plugins")
+    known = ("reader", "baseline", "reference-from", "prices", "run", "systems", "datasets", "evaluators", "plugins")
     for key in project:
         if key not in known:
             raise UnknownNameError(f"table of {PROJECT_FILE}", key, known)
@@ -86,10 +87,11 @@ def project_request(project: Mapping[str, Any]) -> Request:
     values["datasets"] = tuple(_dataset(entry, f"datasets[{i}]") for i, entry in enumerate(_list(project, "datasets")))
     if "reader" in project:
         values["reader"] = _system(project["reader"], "reader")
-    if "baseline" in project:
-        if not isinstance(project["baseline"], str):
-            raise ConfigurationError(f"{PROJECT_FILE}: baseline is {project['baseline']!r}, but must be a label.")
-        values["baseline"] = project["baseline"]
+    for key, name in (("baseline", "baseline"), ("reference-from", "reference")):
+        if key in project:
+            if not isinstance(project[key], str):
+                raise ConfigurationError(f"{PROJECT_FILE}: {key} is {project[key]!r}, but must be a label.")
+            values[name] = project[key]
     if "prices" in project:
         values["prices"] = read_prices(project["prices"], f"{PROJECT_FILE}: prices").to_dict()
     values["options"] = {name: dict(given) for name, given in _table(project, "evaluators").items()}

@@ -22,11 +22,12 @@ def read_result(path: Path, score_field: str | None = None, threshold: float | N
     recorded = store.run()
     config = recorded["config"]
     labels, systems = store.labels(), [entry["label"] for entry in store.systems()]
+    names = list(dict.fromkeys(label.dataset for label in labels))
     score_field = score_field or config.get("score_field", "score")
     metrics = usual_metrics(
         score_field,
         config.get("threshold", 0.7) if threshold is None else threshold,
-        len(labels),
+        len(names),
         len(systems),
     )
     declared = [key for label in labels for key in label.keys]
@@ -36,7 +37,7 @@ def read_result(path: Path, score_field: str | None = None, threshold: float | N
         "status": recorded["status"],
         "systems": systems,
         **comparison_of(store),
-        "datasets": [label.label for label in labels],
+        "datasets": names,
         "evaluators": [entry["id"] for entry in store.evaluators()],
         "wiring": {label.label: label.plan for label in labels},
         "provenance": recorded["provenance"],

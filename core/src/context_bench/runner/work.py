@@ -16,7 +16,7 @@ from context_bench.records import Failure, Usage
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.store.encoding import isolate, to_json
 from context_bench.store.entries import StoredEvaluation, StoredExample, StoredRow
-from context_bench.store.keys import RowId, example_key, output_key, score_key
+from context_bench.store.keys import RowId, agreement_key, example_key, output_key, score_key
 from context_bench.tokens import PROMPT_FIELDS, count_fields
 
 
@@ -36,6 +36,8 @@ class Job:
         output: A response from an earlier run, to be scored without asking the system.
         latency: What the earlier response took.
         only: Scorers to run on a response that is stored already; None runs them all on a new one.
+        agrees: Whether the example's answer is another system's response.
+        unscored: Why nobody can score it; None when they can.
     """
 
     id: RowId
@@ -49,6 +51,13 @@ class Job:
     output: Mapping[str, Any] | None = None
     latency: float = 0.0
     only: tuple[Scorer, ...] | None = None
+    agrees: bool = False
+    unscored: str | None = None
+
+    def gold_key(self, reads: tuple[str, ...] | None) -> bytes:
+        """Return the key of what an evaluator that reads these fields holds the output against."""
+        key = self.example_key if reads is None else example_key(self.example, reads)
+        return agreement_key(key) if self.agrees else key
 
 
 class Workbench:
@@ -153,13 +162,13 @@ class Workbench:
         evaluations: list[StoredEvaluation] = []
         failures: list[tuple[int, Failure]] = []
         owners: dict[str, str] = {}
-        gold_keys: dict[tuple[str, ...] | None, bytes] = {None: job.example_key}
+        gold_keys: dict[tuple[str, ...] | None, bytes] = {}
         for scorer in scorers:
             gold = gold_keys.get(scorer.reads)
             if gold is None:
-                gold = gold_keys[scorer.reads] = example_key(job.example, scorer.reads)
+                gold = gold_keys[scorer.reads] = job.gold_key(scorer.reads)
             key = score_key(job.key, answer.digest, scorer.key, gold)
-            missing = missing_fields(scorer, job.example, answer.output)
+            missing = why_unscored(job, scorer, answer.output)
             if missing:
                 evaluations.append(StoredEvaluation(scorer.number, key, {}, unscored=missing))
                 continue
@@ -182,7 +191,7 @@ class Workbench:
             answer: The answer.
             found: What its evaluator returned, or the exception that it raised.
         """
-        gold = job.example_key if scorer.reads is None else example_key(job.example, scorer.reads)
+        gold = job.gold_key(scorer.reads)
         if isinstance(found, BaseException):
             return scorer.number, _failure("evaluator", found, scorer.id)
         try:
@@ -300,9 +309,11 @@ def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measure
     return {name: value for name, value in output.items() if name not in _MEASUREMENTS}, measured
 
 
-def missing_fields(scorer: Scorer, example: Mapping[str, Any], output: Mapping[str, Any]) -> str | None:
-    """Return what a scorer needs and neither the example nor the output has, or None."""
-    for side, fields, where in (("original", example, "example"), ("processed", output, "output")):
+def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any]) -> str | None:
+    """Return what a scorer needs and neither a job's example nor the output has, or why nobody can score it, or None."""
+    if job.unscored is not None:
+        return job.unscored
+    for side, fields, where in (("original", job.example, "example"), ("processed", output, "output")):
         for need in scorer.needs.get(side, ()):
             if all(fields.get(name) is None for name in need.split("|")):
                 return f"the {where} has no {need.replace('|', ' or ')}"

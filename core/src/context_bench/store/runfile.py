@@ -302,6 +302,13 @@ class RunFile:
         """Return the slot of the system that the others are held against, or None."""
         return next((entry["slot"] for entry in self.systems() if entry["description"].get("baseline")), None)
 
+    def reference(self) -> tuple[int, int] | None:
+        """Return the slot of the system whose responses stand in for gold answers, and the samples of the run, or None."""
+        for entry in self.systems():
+            if "reference" in entry["description"]:
+                return entry["slot"], entry["description"]["reference"]["samples"]
+        return None
+
     def rows(self, first: int = 0, last: int = _LAST) -> Iterator[EvalRow]:
         """Yield every row in canonical order, those between two packed identities when they are given.
 
@@ -313,6 +320,7 @@ class RunFile:
             {label.number: label for label in self.labels()},
             {entry["number"]: entry["id"] for entry in self.evaluators()},
             self.baseline(),
+            self.reference(),
         )
         with self._reading() as connection:
             yield from reader.read(connection, first, last)
