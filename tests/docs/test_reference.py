@@ -213,7 +213,7 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     assert sorted(first(page["The usual metrics"])) == sorted(core)
     rows = [{"context": "a b", "answer": "a", "dataset": label} for label in ("one", "two")]
     usage = {"prompt_tokens": 2, "completion_tokens": 1, "cache_read_tokens": 1, "cost": 0.01}
-    systems = [lambda example: {"context": "a", "response": "a", "usage": usage}, _Named()]
+    systems = [lambda example: {"context": "a", "response": "a", "usage": usage, "system_latency": 0}, _Named()]
     told: list[str] = []
     result = evaluate(
         systems,

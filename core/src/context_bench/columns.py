@@ -25,6 +25,7 @@ class Columns:
         failed: How many of them failed.
         failed_with_value: How many of those count something in the headline.
         latencies: Seconds of the rows that were answered.
+        system_latencies, model_latencies: Seconds without and with the model, of those of which the split is known.
         contexts: How many rows have a known ``context_tokens``.
         input_tokens, context_tokens: Sums over those rows.
         reported: How many rows have prompt tokens that an endpoint reported.
@@ -45,7 +46,7 @@ class Columns:
 
     def __init__(self, fields: Iterable[str] = ("score",)) -> None:
         self.rows = self.failed = self.failed_with_value = 0
-        self.latencies = array("d")
+        self.latencies, self.system_latencies, self.model_latencies = array("d"), array("d"), array("d")
         self.contexts = self.input_tokens = self.context_tokens = self.spent = 0
         self.reported = self.reported_tokens = self.cached_tokens = 0
         self.savings = array("d")
@@ -80,6 +81,7 @@ class Columns:
         self._count(row.dataset, row.failed, *tokens, usage.cache_read_tokens, row.baseline)
         if answered:
             self._bill(row.cost, row.baseline)
+            self._split(row.latency, row.system_latency)
             self.latencies.append(row.latency)
         self.failed_with_value += row.failed and row.score is not None and not row.is_agreement
         for field, values in self._values.items():
@@ -110,23 +112,8 @@ class Columns:
         return dict(found)
 
     def latencies_at(self, shares: Sequence[float]) -> list[float]:
-        """Return percentiles of the latencies by linear interpolation (Hyndman and Fan's type 7, numpy's default).
-
-        A million numbers are sorted in parts of their array, and merged: as a list they would take 32 MiB.
-        """
-        parts = memoryview(self.latencies)
-        for start in range(0, len(parts), _PART):
-            parts[start : start + _PART] = array("d", sorted(parts[start : start + _PART]))
-        ordered = merge(*(parts[start : start + _PART] for start in range(0, len(parts), _PART)))
-        last = len(parts) - 1
-        wanted = {place for share in shares for place in (int(last * share), min(int(last * share) + 1, last))}
-        found = {place: value for place, value in enumerate(islice(ordered, max(wanted) + 1)) if place in wanted}
-        told = []
-        for share in shares:
-            below = int(last * share)
-            low, high = found[below], found[min(below + 1, last)]
-            told.append(low + (high - low) * (last * share - below))
-        return told
+        """Return percentiles of the latencies; see :func:`percentiles`."""
+        return percentiles(self.latencies, shares)
 
     def _count(
         self,
@@ -172,6 +159,11 @@ class Columns:
             self.compared_costs.append(cost)
             self.baseline_costs.append(baseline.cost)
 
+    def _split(self, latency: float, own: float | None) -> None:
+        if own is not None:
+            self.system_latencies.append(own)
+            self.model_latencies.append(latency - own)
+
     def _agree(self, row: EvalRow) -> None:
         """Note how far a row without a gold answer agrees with the reference; its first response not with itself."""
         self.is_reference = row.reference == row.system
@@ -196,18 +188,39 @@ class Columns:
         self, label: Label, values: tuple[Any, ...], scores: Mapping[str, float], baseline: BaselineRow | None
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
-        latency, given, prompt, response, context, cached, cost = values[3:10]
+        latency, given, prompt, response, context, cached, cost, own = values[3:11]
         self._count(label.dataset, False, given, prompt, response, context, cached, baseline)
         self._bill(cost, baseline)
+        self._split(latency, own)
         self.latencies.append(latency)
         for field, column in self._values.items():
             key = label.headline if field == "score" and field not in scores else field
             column.append(scores.get(key, _ABSENT))  # type: ignore[arg-type]
 
 
+def percentiles(values: array[float], shares: Sequence[float]) -> list[float]:
+    """Return percentiles by linear interpolation (Hyndman and Fan's type 7, numpy's default); values are moved.
+
+    A million numbers are sorted in parts of their array, and merged: as a list they would take 32 MiB.
+    """
+    parts = memoryview(values)
+    for start in range(0, len(parts), _PART):
+        parts[start : start + _PART] = array("d", sorted(parts[start : start + _PART]))
+    ordered = merge(*(parts[start : start + _PART] for start in range(0, len(parts), _PART)))
+    last = len(parts) - 1
+    wanted = {place for share in shares for place in (int(last * share), min(int(last * share) + 1, last))}
+    found = {place: value for place, value in enumerate(islice(ordered, max(wanted) + 1)) if place in wanted}
+    told = []
+    for share in shares:
+        below = int(last * share)
+        low, high = found[below], found[min(below + 1, last)]
+        told.append(low + (high - low) * (last * share - below))
+    return told
+
+
 _QUERY = """
 SELECT responses.id, slot, {label}, latency, input_tokens, prompt_tokens, response_tokens, context_tokens,
-       cached_tokens, cost, name, value
+       cached_tokens, cost, system_latency, name, value
 FROM responses
 {examples}
 LEFT JOIN scores ON scores.response = responses.id AND shown

@@ -8,11 +8,12 @@ unscored row is left out, and both are counted in :class:`Counts`. A metric that
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from context_bench.columns import Columns
+from context_bench.columns import Columns, percentiles
 from context_bench.errors import MetricError, did_you_mean
 from context_bench.records import EvalRow
 
@@ -234,7 +235,9 @@ class CostOfPass(_ByColumns):
 class Latency(_ByColumns):
     """Seconds that the system took, over the rows that it answered. Percentiles interpolate linearly.
 
-    Keys: ``latency_mean``, ``latency_median``, ``latency_p95`` and ``latency_p99``.
+    Keys: ``latency_mean``, ``latency_median``, ``latency_p95`` and ``latency_p99``; where it is known how long the system
+    took without its model, also ``system_latency_median``, ``system_latency_p95``, ``model_latency_median`` and
+    ``model_latency_p95``, over the rows of which it is known.
     """
 
     name: str = "latency"
@@ -250,6 +253,8 @@ class Latency(_ByColumns):
             "latency_median": median,
             "latency_p95": p95,
             "latency_p99": p99,
+            **_split_latency("system", columns.system_latencies),
+            **_split_latency("model", columns.model_latencies),
         }
 
 
@@ -318,6 +323,13 @@ class ParetoRank:
                 del points[name]
             rank += 1
         return {name: ranks[name] for name in summary if name in ranks}
+
+
+def _split_latency(who: str, values: array[float]) -> dict[str, float]:
+    if not values:
+        return {}
+    median, p95 = percentiles(values, (0.5, 0.95))
+    return {f"{who}_latency_median": median, f"{who}_latency_p95": p95}
 
 
 def percentile(values: Sequence[float], share: float) -> float:

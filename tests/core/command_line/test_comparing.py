@@ -280,3 +280,20 @@ def test_the_project_file_names_the_reference(context_bench: Run, unanswered: li
     assert (done.code, "No system of this run for the reference is called 'dirct'" in done.err) == (2, True)
     done = context_bench(*unanswered, "-q", "--no-store-examples")
     assert (done.code, "its examples must be kept" in done.err) == (2, True)
+
+
+def test_isolated_prefixes_begin_each_systems_prompts_with_a_marker(
+    context_bench: Run, proxies: list[str], tmp_path: Path
+) -> None:
+    told = summary(context_bench(*proxies, "--isolate-prefixes", "--baseline", "direct"))
+    begins = {call["path"].startswith("/half"): call["messages"][0]["content"].split("]")[0] for call in Model.asked}
+    assert len(Model.asked) == 4
+    assert len(set(begins.values())) == 2
+    assert all(text.startswith("[") for text in begins.values())
+    assert told["direct"]["mean_prompt_tokens"] == 8 + 10
+    (tmp_path / "context-bench.toml").write_text("[run]\nisolate-prefixes = true\n")
+    Model.asked.clear()
+    context_bench(*proxies)
+    assert {call["messages"][0]["content"].split("]")[0] for call in Model.asked} == set(begins.values())
+    (tmp_path / "context-bench.toml").write_text("[run]\nisolate-prefixes = 1\n")
+    assert "run.isolate-prefixes is 1, which is of the wrong kind" in context_bench(*proxies).err

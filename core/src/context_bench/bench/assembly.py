@@ -9,6 +9,7 @@ from typing import Any
 
 from context_bench.bench.fields import rename_fields
 from context_bench.bench.identity import system_identity, system_reads
+from context_bench.bench.isolation import isolate_prefixes
 from context_bench.bench.secrets import safe_spec, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, UnknownNameError
@@ -103,6 +104,7 @@ def make_slots(
     prices: Prices | None = None,
     reference: str | None = None,
     samples: int = 1,
+    isolate: Callable[[str], None] | None = None,
 ) -> list[Slot]:
     """Return a slot for each system; labels are made unique where the specs allow it.
 
@@ -115,6 +117,7 @@ def make_slots(
         prices: What tokens cost; None when nobody said.
         reference: Label of the system whose responses stand in for gold answers.
         samples: How often each example is given to each system.
+        isolate: Isolates the systems' prefixes, and is told of those where that cannot be; None leaves them as they are.
 
     Raises:
         ConfigurationError: There is no system, two have one label, or one has neither ``process`` nor can be called.
@@ -123,8 +126,13 @@ def make_slots(
         raise ConfigurationError("There is no system to measure. Name one with --system.")
     slots = []
     labels = labels_of(catalog, systems)
-    for number, (asked, label) in enumerate(zip(systems, labels, strict=True)):
-        system = build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
+    built = [
+        build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
+        for asked in systems
+    ]
+    if isolate is not None:
+        built = isolate_prefixes(catalog, built, run, isolate)
+    for number, (system, label) in enumerate(zip(built, labels, strict=True)):
         key, shared, description = system_identity(catalog, system, run, number)
         reads = system_reads(catalog, system)
         if label == baseline:

@@ -48,6 +48,7 @@ def run_evaluation(
     baseline: Any,
     reference_from: Any,
     prices: Mapping[str, Any] | str | os.PathLike[str] | None,
+    isolate_prefixes: bool,
     also: Sequence[str],
     without: Sequence[str],
     options: Mapping[str, Mapping[str, Any]] | None,
@@ -130,7 +131,8 @@ def run_evaluation(
             streams.append(Stream(number, label, _limited(source, max_examples), "", {"label": label}, selection))
     run = store.run()["id"]
     table = read_prices(prices or {}, "prices") if isinstance(prices, Mapping | None) else load_prices(Path(prices))
-    slots = make_slots(catalog, asked, run, environ, label_of_baseline, table, label_of_reference, samples)
+    isolate = warn if isolate_prefixes else None
+    slots = make_slots(catalog, asked, run, environ, label_of_baseline, table, label_of_reference, samples, isolate)
     _check_resumed(store, slots)
     config = {"samples": samples, "score_field": score_field, "threshold": threshold, "run_file": str(run_file or "")}
     size = _size([source for _, source in sources], max_examples or sample or len(ids) or None)

@@ -30,6 +30,7 @@ class Request:
         baseline: Label of the system that the others are held against; None for none.
         reference: Label of the system whose responses stand in for gold answers; None for none.
         prices: What tokens cost, as :func:`~context_bench.prices.read_prices` reads it.
+        isolate_prefixes: Whether each system's prompts begin with a marker of its own.
         evaluators: The only evaluators to use; None wires them.
         also, without, allow, prefixes: See :class:`~context_bench.plugins.wiring.Choice`.
         options: Options of evaluators, by name.
@@ -54,6 +55,7 @@ class Request:
     baseline: str | None = None
     reference: str | None = None
     prices: Mapping[str, Any] = Factory(dict)
+    isolate_prefixes: bool = False
     evaluators: tuple[str, ...] | None = None
     also: tuple[str, ...] = ()
     without: tuple[str, ...] = ()

@@ -231,6 +231,7 @@ def _prepare(
         request.price_table(),
         request.reference,
         request.samples,
+        warn if request.isolate_prefixes else None,
     )
     reference = find_reference(slots, request.reference, request.samples)
     if reference is not None:

@@ -151,6 +151,12 @@ def _request_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE",
             help='TOML with [prices."MODEL"]: input, output, cache_read, cache_write, reasoning for a million tokens.',
         ),
+        click.option(
+            "--isolate-prefixes",
+            is_flag=True,
+            default=None,
+            help="Begin each system's prompts with a marker of its own, so that none warms another's prefix cache.",
+        ),
         click.option("--evaluators", metavar="A,B", help="Exactly these evaluators, instead of the automatic ones."),
         click.option(
             "--also", multiple=True, metavar="NAME", help="Add an evaluator to the automatic ones; repeatable."
@@ -392,6 +398,7 @@ _PLAIN_FLAGS = (
     "requests_per_minute",
     "tokens_per_minute",
     "max_cost",
+    "isolate_prefixes",
 )
 
 

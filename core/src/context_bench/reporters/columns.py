@@ -61,6 +61,10 @@ _KNOWN = [
     Column("compression_factor", "compression", "factor"),
     Column("num_compared", "compared", "count"),
     Column("num_uncompared", "not compared", "count"),
+    Column("system_latency_median", "system p50", "seconds"),
+    Column("system_latency_p95", "system p95", "seconds"),
+    Column("model_latency_median", "model p50", "seconds"),
+    Column("model_latency_p95", "model p95", "seconds"),
     Column("mean_cost", "mean cost", "money"),
     Column("num_unpriced", "no cost", "count"),
 ]
@@ -73,6 +77,10 @@ _DETAIL = {
     "compression_factor",
     "num_compared",
     "num_uncompared",
+    "system_latency_median",
+    "system_latency_p95",
+    "model_latency_median",
+    "model_latency_p95",
     "mean_cost",
     "num_unpriced",
 }

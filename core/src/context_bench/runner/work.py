@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from context_bench.errors import WiringError
 from context_bench.prices import Prices
 from context_bench.records import Failure, Usage
+from context_bench.runner.chain import seconds_of
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.store.encoding import isolate, to_json
 from context_bench.store.entries import StoredEvaluation, StoredExample, StoredRow
@@ -109,7 +110,7 @@ class Workbench:
             if job.output is not None:
                 output, measured = job.output, Measured(job.latency)
             else:
-                output, measured = _take_apart(found, seconds)
+                output, measured = _take_apart(found, seconds, _latency_headers(job.slot.system))
             return Answer(output, to_json(output), output_key(output), measured, attempts - 1)
         except Exception as error:  # noqa: BLE001 - a value that cannot be stored is this row's failure
             return self.failed(job, error, seconds, attempts)
@@ -138,6 +139,7 @@ class Workbench:
             cost=cost,
             cost_source=cost_source,
             latency=measured.latency,
+            system_latency=measured.system_latency,
             attempts=measured.attempts + answer.more_attempts,
             measured=measured.rest,
             reused=job.output is not None,
@@ -238,12 +240,14 @@ class Measured:
     Attributes:
         latency: Seconds.
         attempts: How often it was asked.
+        system_latency: Seconds of them that the system took without its model, or None.
         rest: JSON of response headers, the time to the first token and their like, or None.
     """
 
     latency: float
     attempts: int = 1
     rest: str | None = None
+    system_latency: float | None = None
 
 
 @frozen(eq=False)
@@ -283,11 +287,39 @@ def scores_only(
     return StoredRow(id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True)
 
 
-_MEASUREMENTS = ("latency", "attempts", "headers", "ttft")
+_MEASUREMENTS = ("latency", "system_latency", "attempts", "headers", "ttft")
+
+LATENCY_HEADERS = ("x-kompact-latency-ms",)
+"""Response headers in which known proxies say how many milliseconds they took themselves."""
 
 
-def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured]:
-    """Part what a system said from what it measured about the call: ``latency``, ``attempts``, ``headers``, ``ttft``.
+def _latency_headers(system: Any) -> tuple[str, ...]:
+    named = getattr(system, "latency_headers", None)
+    return LATENCY_HEADERS if named is None else tuple(str(name).lower() for name in named)
+
+
+def _system_latency(output: Mapping[str, Any], latency: float, names: tuple[str, ...]) -> float | None:
+    """Return the seconds that a system took without its model: as it says, or as its proxy does in a header.
+
+    The headers of a conversation are those of its last turn, so they tell nothing of the whole. Nobody takes longer
+    than the whole call.
+    """
+    told = seconds_of(output.get("system_latency"), -1.0)
+    headers = output.get("headers")
+    if told < 0 and isinstance(headers, Mapping) and "turn_responses" not in output:
+        for name, value in headers.items():
+            if str(name).lower() in names:
+                try:
+                    told = seconds_of(float(value) / 1000, -1.0)
+                except (TypeError, ValueError):
+                    continue
+    return min(told, latency) if told >= 0 else None
+
+
+def _take_apart(output: Any, seconds: float, latency_headers: tuple[str, ...]) -> tuple[Mapping[str, Any], Measured]:
+    """Part what a system said from what it measured about the call.
+
+    That is ``latency``, ``system_latency``, ``attempts``, ``headers`` and ``ttft``.
 
     They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock.
     """
@@ -299,12 +331,13 @@ def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measure
         raise ValueError("the system returned no response: 'response' is None")
     if not any(name in output for name in _MEASUREMENTS):
         return output, Measured(seconds)
-    latency, attempts = output.get("latency"), output.get("attempts")
-    rest = {name: output[name] for name in _MEASUREMENTS[2:] if output.get(name) is not None}
+    latency, attempts = seconds_of(output.get("latency"), seconds), output.get("attempts")
+    rest = {name: output[name] for name in ("headers", "ttft") if output.get(name) is not None}
     measured = Measured(
-        float(latency) if isinstance(latency, int | float) and not isinstance(latency, bool) else seconds,
+        latency,
         attempts if isinstance(attempts, int) and attempts > 0 else 1,
         to_json(rest) if rest else None,
+        _system_latency(output, latency, latency_headers),
     )
     return {name: value for name, value in output.items() if name not in _MEASUREMENTS}, measured
 
