@@ -34,13 +34,12 @@ class Columns:
         savings: Share of the baseline's prompt tokens that a row did without, for each row that can be compared.
         compared_tokens, baseline_tokens: Sums over those rows: reported prompt tokens, and the baseline's.
         costs: What the rows cost, for those of which it is known.
-        answered: How many rows were answered.
         compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both are known.
         agreed: How many rows have an agreement that is their headline, failed ones left out.
         is_reference: Whether these are the rows of the system whose responses stand in for gold answers.
         has_baseline: Whether a row has a baseline's row beside it.
-        spent: Tokens of prompt and response over all rows: reported, else counted; the given tokens stand in where the
-            prompt is not known.
+        spent: Tokens of prompt and response over all rows that can pass, which those without a gold answer cannot:
+            reported, else counted; the given tokens stand in where the prompt is not known.
         names: Dataset labels, in the order of appearance.
     """
 
@@ -51,7 +50,7 @@ class Columns:
         self.reported = self.reported_tokens = self.cached_tokens = 0
         self.savings = array("d")
         self.compared_tokens = self.baseline_tokens = 0
-        self.answered = self.agreed = 0
+        self.agreed = 0
         self.is_reference = False
         self.costs, self.compared_costs, self.baseline_costs = array("d"), array("d"), array("d")
         self.has_baseline = self.has_cache_counts = False
@@ -78,7 +77,10 @@ class Columns:
         answered = not any(error.evaluator is None for error in row.errors)
         usage = row.usage or Usage()
         tokens = (row.input_tokens, usage.input_tokens, row.response_tokens, row.context_tokens)
+        before = self.spent
         self._count(row.dataset, row.failed, *tokens, usage.cache_read_tokens, row.baseline)
+        if row.is_agreement:
+            self.spent = before
         if answered:
             self._bill(row.cost, row.baseline)
             self._split(row.latency, row.system_latency)
@@ -140,7 +142,9 @@ class Columns:
             self.contexts += 1
             self.input_tokens += given
             self.context_tokens += context
-        self.spent += next((int(count) for count in (prompt, context) if count is not None), given) + response
+        self.spent += (
+            int(given if context is None else context) + response if prompt is None else int(prompt) + response
+        )
         if prompt is not None and prompt >= 1:
             self.reported += 1
             self.reported_tokens += int(prompt)
@@ -150,8 +154,12 @@ class Columns:
             self.has_baseline = True
             self._compare(prompt, baseline)
 
+    @property
+    def answered(self) -> int:
+        """How many rows were answered."""
+        return len(self.latencies)
+
     def _bill(self, cost: float | None, baseline: BaselineRow | None) -> None:
-        self.answered += 1
         if cost is None:
             return
         self.costs.append(cost)
@@ -190,8 +198,10 @@ class Columns:
         """Add a row without failures, as read by :func:`read_columns`."""
         latency, given, prompt, response, context, cached, cost, own = values[3:11]
         self._count(label.dataset, False, given, prompt, response, context, cached, baseline)
-        self._bill(cost, baseline)
-        self._split(latency, own)
+        if cost is not None:
+            self._bill(cost, baseline)
+        if own is not None:
+            self._split(latency, own)
         self.latencies.append(latency)
         for field, column in self._values.items():
             key = label.headline if field == "score" and field not in scores else field

@@ -212,7 +212,8 @@ class CostOfPass(_ByColumns):
     """Tokens spent, prompt and response, for each row that passes (after Erol et al. 2025, arXiv:2504.13359).
 
     Keys: ``cost_of_pass``, infinite when nothing passes, and ``num_passing``; ``price_of_pass``, the same in money, input
-    and output at their prices, where every answered row has a cost.
+    and output at their prices, where every answered row has a cost and a gold answer. Rows without a gold answer cannot
+    pass, so what they took is not counted.
     """
 
     threshold: float = 0.7
@@ -226,7 +227,7 @@ class CostOfPass(_ByColumns):
             return {}
         passing = sum(value >= self.threshold for value in values)
         found: dict[str, float] = {"cost_of_pass": columns.spent / passing if passing else math.inf}
-        if columns.costs and len(columns.costs) == columns.answered:
+        if columns.costs and len(columns.costs) == columns.answered and not columns.agreements("score"):
             found["price_of_pass"] = math.fsum(columns.costs) / passing if passing else math.inf
         return {**found, "num_passing": passing}
 

@@ -213,3 +213,18 @@ def test_only_evaluators_that_need_an_answer_are_given_one(tmp_path: Path) -> No
     [row] = [row for row in result.rows if row.system == "proxy"]
     assert row.scores["ifeval_strict"] == 0.0
     assert row.scores["agreement_recall"] == 1.0
+
+
+def test_rows_without_gold_cannot_pass_so_their_tokens_do_not_count_for_a_pass() -> None:
+    result = run(Says("proxy", "red car"), Says("direct", "red car"))
+    assert result.summary["proxy"]["num_passing"] == 1
+    assert result.summary["proxy"]["cost_of_pass"] == 11.0
+
+
+def test_the_story_of_a_row_says_whose_response_it_was_held_to(tmp_path: Path, capsys: Any) -> None:
+    from context_bench.cli import execute
+
+    path = tmp_path / "run.sqlite"
+    run(Says("proxy", "red"), Says("direct", "red"), run_file=path)
+    assert execute(["explain", "row", str(path), "none"]) == 0
+    assert "the response of direct, in place of a gold answer" in " ".join(capsys.readouterr().out.split())
