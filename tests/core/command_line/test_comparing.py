@@ -297,3 +297,21 @@ def test_isolated_prefixes_begin_each_systems_prompts_with_a_marker(
     assert {call["messages"][0]["content"].split("]")[0] for call in Model.asked} == set(begins.values())
     (tmp_path / "context-bench.toml").write_text("[run]\nisolate-prefixes = 1\n")
     assert "run.isolate-prefixes is 1, which is of the wrong kind" in context_bench(*proxies).err
+
+
+def test_a_report_can_be_held_against_another_baseline(context_bench: Run, proxies: list[str]) -> None:
+    context_bench(*proxies, "--run-file", "r.sqlite")
+    assert "tokens_saved" not in summary(context_bench("report", "r.sqlite", "--format", "json"))["half"]
+    told = summary(context_bench("report", "r.sqlite", "--baseline", "half", "--format", "json"))
+    assert (told["direct"]["tokens_saved"], told["half"]["tokens_saved"]) == (-1.0, 0.0)
+    done = context_bench("report", "r.sqlite", "--baseline", "hafl")
+    assert (done.code, "Did you mean 'half'?" in done.err) == (2, True)
+
+
+def test_a_model_without_a_price_is_named_before_the_run(
+    context_bench: Run, proxies: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "prices.toml").write_text("[prices.other]\ninput = 1\noutput = 1\n")
+    done = context_bench(*proxies, "--prices", "prices.toml")
+    assert "No price is given for 'm', the model of half." in done.err
+    assert "cost" not in summary(done)["half"]

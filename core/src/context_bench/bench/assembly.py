@@ -150,6 +150,16 @@ def make_slots(
     return slots
 
 
+def unpriced(slots: Iterable[Slot], prices: Prices) -> list[str]:
+    """Return what to tell of systems whose model has no price in a table of prices, a line each."""
+    return [
+        f"No price is given for {slot.model!r}, the model of {slot.label}. Its cost is known only where the endpoint "
+        "reports it, or answers with a model that has a price."
+        for slot in slots
+        if prices.models and slot.model is not None and slot.model not in prices.models
+    ]
+
+
 def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool:
     """Whether a system waits for something outside this process, so that several calls at once make it faster."""
     for spec in systems:

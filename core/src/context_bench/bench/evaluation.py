@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import finalize
 
-from context_bench.bench.assembly import make_slots, make_stream, needs_threads, with_reader
+from context_bench.bench.assembly import make_slots, make_stream, needs_threads, unpriced, with_reader
 from context_bench.bench.baseline import with_baseline
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import check_limits, check_reference, selection_of
@@ -134,6 +134,8 @@ def run_evaluation(
     isolate = warn if isolate_prefixes else None
     slots = make_slots(catalog, asked, run, environ, label_of_baseline, table, label_of_reference, samples, isolate)
     _check_resumed(store, slots)
+    for line in unpriced(slots, table):
+        warn(line)
     config = {"samples": samples, "score_field": score_field, "threshold": threshold, "run_file": str(run_file or "")}
     size = _size([source for _, source in sources], max_examples or sample or len(ids) or None)
     reference = find_reference(slots, label_of_reference, samples)

@@ -17,6 +17,7 @@ from context_bench.bench.assembly import (
     make_slots,
     make_stream,
     needs_threads,
+    unpriced,
     with_reader,
 )
 from context_bench.bench.planner import Planner
@@ -233,12 +234,14 @@ def _prepare(
         request.samples,
         warn if request.isolate_prefixes else None,
     )
+    for line in unpriced(slots, request.price_table()):
+        warn(line)
     reference = find_reference(slots, request.reference, request.samples)
     if reference is not None:
         planner.refer(reference)
-        line = asked_twice(reference, request.rows_at_most(1))
-        if line is not None and store is None:
-            warn(line)
+        cost = asked_twice(reference, request.rows_at_most(1))
+        if cost is not None and store is None:
+            warn(cost)
     streams: list[Stream] = []
     for number, spec in enumerate(request.datasets):
         taken = [stream.label or stream.fallback for stream in streams]

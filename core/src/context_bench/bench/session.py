@@ -262,7 +262,8 @@ def comparison_of(store: RunFile) -> dict[str, str]:
     systems = store.systems()
     told: dict[str, str] = {}
     for entry in systems:
-        told |= {role: entry["label"] for role in ("baseline", "reference") if entry["description"].get(role)}
+        roles = {"baseline": entry["slot"] == store.baseline(), "reference": "reference" in entry["description"]}
+        told |= {role: entry["label"] for role, is_its in roles.items() if is_its}
     billed = [entry["description"]["billing"] for entry in systems if "billing" in entry["description"]]
     billing: dict[str, str] = billed[0] if billed else {}
     told["currency"] = billing.get("currency", REPORTED_CURRENCY)

@@ -42,6 +42,7 @@ class RunFile:
     def __init__(self, path: Path, connection: sqlite3.Connection, is_new: bool = False) -> None:
         self.path = path
         self._is_new = is_new
+        self._held_against: int | None = None
         self._connection = connection
         self._lock = Lock()
         self._closing = finalize(self, connection.close)
@@ -298,8 +299,14 @@ class RunFile:
         query = "SELECT id FROM responses UNION SELECT response FROM failures WHERE stage = 'system' ORDER BY 1"
         return (number for (number,) in self.read(query))
 
+    def hold_against(self, slot: int) -> None:
+        """Read the rows beside those of another baseline than the recorded one; nothing is written."""
+        self._held_against = slot
+
     def baseline(self) -> int | None:
         """Return the slot of the system that the others are held against, or None."""
+        if self._held_against is not None:
+            return self._held_against
         return next((entry["slot"] for entry in self.systems() if entry["description"].get("baseline")), None)
 
     def reference(self) -> tuple[int, int] | None:
