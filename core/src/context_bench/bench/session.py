@@ -142,7 +142,7 @@ class Session:
         loop = Loop(workbench, self.store, self.max_workers, self._watch(), traffic, self.deadline)
         try:
             loop.run(feed.jobs(self.store))
-            if self.reference is not None:
+            if self.reference is not None and any(label.reference for label in self.store.labels()):
                 again = Again(self.store, self.slots, self.planner.wire, False, self.reference, agreement_only=True)
                 loop.run(again.jobs())
             if self._has_unscored():

@@ -332,7 +332,7 @@ def _take_apart(output: Any, seconds: float, latency_headers: tuple[str, ...]) -
     if not any(name in output for name in _MEASUREMENTS):
         return output, Measured(seconds)
     latency, attempts = seconds_of(output.get("latency"), seconds), output.get("attempts")
-    rest = {name: output[name] for name in ("headers", "ttft") if output.get(name) is not None}
+    rest = {name: output[name] for name in _MEASUREMENTS[3:] if output.get(name) is not None}
     measured = Measured(
         latency,
         attempts if isinstance(attempts, int) and attempts > 0 else 1,
