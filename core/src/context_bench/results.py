@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, overload
 
@@ -180,7 +181,7 @@ def summarise(
             if compute is not None:
                 summary[label] |= compute(columns.get(label) or Columns(fields))
             else:
-                summary[label] |= metric.compute(_Chosen(rows, lambda row, label=label: row.system == label))  # type: ignore[misc]
+                summary[label] |= metric.compute(_Chosen(rows, partial(_counts_for, label)))
     for metric in metrics:
         if isinstance(metric, Agreement):
             metric.share_floor(summary)
@@ -189,6 +190,11 @@ def summarise(
             for label, rank in ranks.items():
                 summary[label][metric.name] = rank
     return summary
+
+
+def _counts_for(label: str, row: EvalRow) -> bool:
+    """Whether a row is one of a system's that metrics see: not what only tells how far a reference agrees with itself."""
+    return row.system == label and not row.is_extra
 
 
 def row_to_dict(row: EvalRow) -> dict[str, Any]:

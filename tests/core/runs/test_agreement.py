@@ -228,3 +228,15 @@ def test_the_story_of_a_row_says_whose_response_it_was_held_to(tmp_path: Path, c
     run(Says("proxy", "red"), Says("direct", "red"), run_file=path)
     assert execute(["explain", "row", str(path), "none"]) == 0
     assert "the response of direct, in place of a gold answer" in " ".join(capsys.readouterr().out.split())
+
+
+def test_metrics_of_the_users_do_not_see_the_second_answer_either() -> None:
+    class Rows:
+        name = "rows"
+
+        def compute(self, rows: Any) -> dict[str, float]:
+            return {"rows": sum(1 for _ in rows)}
+
+    result = run(Says("proxy", "red"), Says("direct", "red"), metrics=[Rows()])
+    assert result.summary == {"proxy": {"rows": 3}, "direct": {"rows": 3}}
+    assert len(result.rows) == 8
