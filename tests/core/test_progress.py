@@ -14,14 +14,15 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
+from context_bench.prices import Prices
 from context_bench.runner import progress as module
 from context_bench.runner.parts import Slot
 from context_bench.runner.progress import Progress
 from context_bench.store.entries import StoredRow
 from context_bench.store.keys import RowId
 
-TRAFFIC: Any = SimpleNamespace(retried={0: 4, 1: 0}, in_flight={0: 8, 1: 0}, cost={0: 12.34567})
-NOTE = "22 reused, 10 failed, 4 retried, 8 in flight, p95 1.2 s, 1,860,000 tokens, $12.3457"
+TRAFFIC: Any = SimpleNamespace(retried={0: 4, 1: 0}, in_flight={0: 8, 1: 0}, cost={0: 12.34567}, prices=Prices())
+NOTE = "22 reused, 10 failed, 4 retried, 8 in flight, p95 1.2 s, 1,860,000 tokens, 12.3457 USD"
 
 
 class Terminal(io.StringIO):
@@ -212,7 +213,7 @@ def test_json_lines_hold_everything(run: Any) -> None:
     states = [json.loads(line) for line in run("--log-format", "json", "-n", "20")]
     assert [state["system"] for state in states] == ["a", "b"]
     expected = {"event", "system", "done", "total", "reused", "failed", "retried", "in_flight", "rows_per_second"}
-    expected |= {"p95", "tokens", "cost", "eta"}
+    expected |= {"p95", "tokens", "cost", "currency", "eta"}
     assert all(state.keys() == expected for state in states)
     assert all(
         (state["event"], state["done"], state["total"], state["eta"]) == ("progress", 20, 20, 0) for state in states

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, overload
 
 from context_bench.columns import Columns, read_columns
 from context_bench.errors import ConfigurationError
-from context_bench.metrics import ParetoRank, check_score_field
+from context_bench.metrics import Agreement, ParetoRank, check_score_field
 from context_bench.protocols import Metric
 from context_bench.records import EvalRow, flatten
 from context_bench.store.runfile import RunFile
@@ -180,8 +181,10 @@ def summarise(
             if compute is not None:
                 summary[label] |= compute(columns.get(label) or Columns(fields))
             else:
-                summary[label] |= metric.compute(_Chosen(rows, lambda row, label=label: row.system == label))  # type: ignore[misc]
+                summary[label] |= metric.compute(_Chosen(rows, partial(_counts_for, label)))
     for metric in metrics:
+        if isinstance(metric, Agreement):
+            metric.share_floor(summary)
         if isinstance(metric, ParetoRank) and len(summary) > 1:
             ranks = metric.rank_systems(summary, metric.quality_field, metric.cost_field, metric.method)
             for label, rank in ranks.items():
@@ -189,11 +192,18 @@ def summarise(
     return summary
 
 
+def _counts_for(label: str, row: EvalRow) -> bool:
+    """Whether a row is one of a system's that metrics see: not what only tells how far a reference agrees with itself."""
+    return row.system == label and not row.is_extra
+
+
 def row_to_dict(row: EvalRow) -> dict[str, Any]:
     """Return a row as JSON-like values."""
     return {
         "system": row.system,
         "dataset": row.dataset,
+        "reference": row.reference,
+        "is_extra": row.is_extra,
         "position": row.position,
         "sample": row.sample,
         "example_id": row.example_id,
@@ -210,7 +220,14 @@ def row_to_dict(row: EvalRow) -> dict[str, Any]:
         "input_tokens": row.input_tokens,
         "prompt_tokens": row.prompt_tokens,
         "response_tokens": row.response_tokens,
+        "context_tokens": row.context_tokens,
+        "reported_tokens": row.reported_tokens,
+        "baseline_tokens": None if row.baseline is None else row.baseline.prompt_tokens,
+        "tokens_saved": row.tokens_saved,
+        "cost": row.cost,
+        "cost_source": row.cost_source,
         "latency": row.latency,
+        "system_latency": row.system_latency,
         "metadata": dict(row.metadata),
     }
 

@@ -29,6 +29,10 @@ def evaluate(
     *,
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None = None,
     reader: str | SystemSpec | None = None,
+    baseline: Any = None,
+    reference_from: Any = None,
+    prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    isolate_prefixes: bool = False,
     also: Sequence[str] = (),
     without: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -79,6 +83,12 @@ def evaluate(
         cache_dir: Folder of run files: responses whose key matches are taken from there, and this run is added.
         datasets: Several datasets: specs, or iterables by label.
         reader: A system that follows each context transformer.
+        baseline: The system that the others are held against: the label of one of them, or one more system.
+        reference_from: The system whose responses stand in where an example has no gold answer; as ``baseline``. It is
+            asked twice there, to see how far it agrees with itself.
+        prices: What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.
+        isolate_prefixes: Whether each system's prompts begin with a marker of its own, so that no system is served from
+            a cache that another has warmed.
         also: Evaluators added to the automatic ones.
         without: Evaluators left out.
         options: Options of evaluators, by name.
@@ -97,7 +107,7 @@ def evaluate(
         deadline: Seconds that one row may take, retries and scoring included.
         requests_per_minute: Requests that each endpoint may get in a minute.
         tokens_per_minute: Tokens that each endpoint may get in a minute.
-        max_cost: US dollars that the run may cost, where prices are known.
+        max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
         max_failed: Share of rows that may fail; the run stops when more must.
         log_format: How progress is told where there is no terminal: ``"text"`` or ``"json"``.
         run_file: Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.
@@ -124,6 +134,10 @@ def evaluate(
         cache_dir=cache_dir,
         datasets=datasets,
         reader=reader,
+        baseline=baseline,
+        reference_from=reference_from,
+        prices=prices,
+        isolate_prefixes=isolate_prefixes,
         also=also,
         without=without,
         options=options,

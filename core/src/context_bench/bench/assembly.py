@@ -10,6 +10,7 @@ from typing import Any
 
 from context_bench.bench.fields import rename_fields
 from context_bench.bench.identity import system_identity, system_reads
+from context_bench.bench.isolation import isolate_prefixes
 from context_bench.bench.origin import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec
@@ -18,11 +19,13 @@ from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.loading import build, load
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts
+from context_bench.prices import Prices
 from context_bench.protocols import System
 from context_bench.runner.chain import Chain
 from context_bench.runner.conversation import with_conversations
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import Selection
+from context_bench.runner.traffic import max_tokens_of, model_of
 from context_bench.secrecy import Secrecy
 
 
@@ -73,23 +76,28 @@ def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpe
     Raises:
         ConfigurationError: A reader is given, but no system is a transformer.
     """
-    if reader is None:
-        return list(specs)
-    from attrs import evolve
-
-    read = []
-    for spec in specs:
-        facts = catalog.find("systems", spec.name).facts
-        transforms = facts is not None and facts.system_kind == "transformer" and not spec.steps
-        read.append(
-            evolve(spec, steps=(reader,), label=spec.label or safe_spec(catalog, spec).text) if transforms else spec
-        )
-    if read == list(specs):
+    read = followed(catalog, specs, reader)
+    if reader is not None and read == list(specs):
         raise ConfigurationError(
             f"There is a reader ({reader.text}), but no system that it could follow: none of "
             f"{', '.join(spec.name for spec in specs)} is a context transformer. Leave the reader out."
         )
     return read
+
+
+def followed(catalog: Catalog, systems: Sequence[SystemSpec | Any], reader: SystemSpec | None) -> list[Any]:
+    """Return the systems with the reader, where there is one, after each spec of a context transformer."""
+    from attrs import evolve
+
+    def read(spec: SystemSpec | Any) -> Any:
+        if reader is None or not isinstance(spec, SystemSpec) or spec.steps:
+            return spec
+        facts = catalog.find("systems", spec.name).facts
+        if facts is None or facts.system_kind != "transformer":
+            return spec
+        return evolve(spec, steps=(reader,), label=spec.label or safe_spec(catalog, spec).text)
+
+    return [read(spec) for spec in systems]
 
 
 def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str]:
@@ -106,8 +114,24 @@ def make_slots(
     systems: Sequence[SystemSpec | Any],
     run: str,
     environ: Mapping[str, str] | None = None,
+    baseline: str | None = None,
+    prices: Prices | None = None,
+    reference: str | None = None,
+    samples: int = 1,
+    isolate: Callable[[str], None] | None = None,
 ) -> list[Slot]:
     """Return a slot for each system; labels are made unique where the specs allow it.
+
+    Args:
+        catalog: What is installed.
+        systems: The systems as they were asked for.
+        run: Id of the run.
+        environ: Environment variables, for options that name one.
+        baseline: Label of the system that the others are held against.
+        prices: What tokens cost; None when nobody said.
+        reference: Label of the system whose responses stand in for gold answers.
+        samples: How often each example is given to each system.
+        isolate: Isolates the systems' prefixes, and is told of those where that cannot be; None leaves them as they are.
 
     Raises:
         ConfigurationError: There is no system, two have one label, or one has neither ``process`` nor can be called.
@@ -115,16 +139,40 @@ def make_slots(
     if not systems:
         raise ConfigurationError("There is no system to measure. Name one with --system.")
     slots = []
-    shown = [safe_spec(catalog, asked) if isinstance(asked, SystemSpec) else asked for asked in systems]
-    labels = _labels(shown)
-    for number, (asked, label) in enumerate(zip(systems, labels, strict=True)):
-        system = build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
+    labels = labels_of(catalog, systems)
+    built = [
+        build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
+        for asked in systems
+    ]
+    if isolate is not None:
+        built = isolate_prefixes(catalog, built, run, isolate)
+    for number, (asked, system, label) in enumerate(zip(systems, built, labels, strict=True)):
         key, shared, description = system_identity(catalog, system, run, number)
         reads = system_reads(catalog, system)
-        told = {"label": label, **description}
+        if label == baseline:
+            description["baseline"] = True
+        if label == reference:
+            description["reference"] = {"samples": samples}
+        model = model_of(system)
+        if prices is not None and prices.models:
+            price = prices.find([model])
+            shown = {} if price is None else Prices({str(model): price}).to_dict()[str(model)]
+            description["billing"] = {"model": model, "currency": prices.currency, "date": prices.date, **shown}
+        made = with_conversations(system)
+        description = {"label": label, **description}
         owned = isinstance(asked, SystemSpec)
-        slots.append(Slot(number, label, with_conversations(system), key, shared, reads, told, owned))
+        slots.append(Slot(number, label, made, key, shared, reads, description, owned, model, max_tokens_of(system)))
     return slots
+
+
+def unpriced(slots: Iterable[Slot], prices: Prices) -> list[str]:
+    """Return what to tell of systems whose model has no price in a table of prices, a line each."""
+    return [
+        f"No price is given for {slot.model!r}, the model of {slot.label}. Its cost is known only where the endpoint "
+        "reports it, or answers with a model that has a price."
+        for slot in slots
+        if prices.models and slot.model is not None and slot.model not in prices.models
+    ]
 
 
 def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool:

@@ -9,10 +9,18 @@ from typing import Any
 from uuid import uuid4
 from weakref import finalize
 
-from context_bench.bench.assembly import describe_examples, make_slots, make_stream, needs_threads, with_reader
+from context_bench.bench.assembly import (
+    describe_examples,
+    make_slots,
+    make_stream,
+    needs_threads,
+    unpriced,
+    with_reader,
+)
+from context_bench.bench.baseline import with_baseline
 from context_bench.bench.first_rows import baseline_of
 from context_bench.bench.planner import Planner
-from context_bench.bench.requests import check_limits, selection_of
+from context_bench.bench.requests import check_limits, check_reference, selection_of
 from context_bench.bench.secrets import secrecy_of
 from context_bench.bench.session import Session, now
 from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset, parse_system
@@ -23,8 +31,10 @@ from context_bench.plugins.discovery import discover
 from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.settings import PluginSettings
 from context_bench.plugins.wiring import Choice, broken_plugins
+from context_bench.prices import load_prices, read_prices
 from context_bench.protocols import Evaluator, Metric
 from context_bench.results import EvalResult
+from context_bench.runner.agreement import asked_twice, find_reference
 from context_bench.runner.parts import Stream
 from context_bench.runner.progress import Progress
 from context_bench.runner.traffic import usual_workers
@@ -45,6 +55,10 @@ def run_evaluation(
     cache_dir: str | os.PathLike[str] | None,
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None,
     reader: str | SystemSpec | None,
+    baseline: Any,
+    reference_from: Any,
+    prices: Mapping[str, Any] | str | os.PathLike[str] | None,
+    isolate_prefixes: bool,
     also: Sequence[str],
     without: Sequence[str],
     options: Mapping[str, Mapping[str, Any]] | None,
@@ -89,8 +103,13 @@ def run_evaluation(
         max_failed=max_failed,
     )
     asked = [parse_system(one) if isinstance(one, str) else one for one in _several(systems)]
+    if isinstance(reader, str):
+        reader = parse_system(reader)
+    asked, label_of_baseline = with_baseline(catalog, asked, reader, baseline)
+    asked, label_of_reference = with_baseline(catalog, asked, reader, reference_from, "reference")
+    check_reference(label_of_reference, keep_examples)
     if reader is not None:
-        asked = with_reader(catalog, asked, parse_system(reader) if isinstance(reader, str) else reader)
+        asked = with_reader(catalog, asked, reader)
     objects, names = _sorted_evaluators(evaluators)
     if evaluators is None:
         for line in broken_plugins(catalog):
@@ -123,10 +142,20 @@ def run_evaluation(
                 Stream(number, label, _limited(source, max_examples), "", describe_examples(label, source), selection)
             )
     run = store.run()["id"]
-    slots = make_slots(catalog, asked, run, environ)
+    table = read_prices(prices or {}, "prices") if isinstance(prices, Mapping | None) else load_prices(Path(prices))
+    isolate = warn if isolate_prefixes else None
+    slots = make_slots(catalog, asked, run, environ, label_of_baseline, table, label_of_reference, samples, isolate)
     _check_resumed(store, slots)
+    for line in unpriced(slots, table):
+        warn(line)
     config = {"samples": samples, "score_field": score_field, "threshold": threshold, "run_file": str(run_file or "")}
     size = _size([source for _, source in sources], max_examples or sample or len(ids) or None)
+    reference = find_reference(slots, label_of_reference, samples)
+    if reference is not None:
+        planner.refer(reference)
+        cost = asked_twice(reference, size)
+        if cost is not None:
+            warn(cost)
     threads = needs_threads(catalog, asked)
     late: list[str] = []
 
@@ -155,12 +184,14 @@ def run_evaluation(
         requests_per_minute=requests_per_minute,
         tokens_per_minute=tokens_per_minute,
         max_cost=max_cost,
+        prices=table,
+        reference=reference,
         max_failed=max_failed,
         order=order,
         expected=None if size is None else size * len(slots) * samples,
         secrecy=secrecy_of(catalog, asked, [source for _, source in sources], options, environ),
         on_warning=warn if on_warning is not None else tell_later,
-        baseline=baseline_of([slot.label for slot in slots]),
+        baseline=baseline_of([slot.label for slot in slots], label_of_baseline),
     )
     result = session.run(told)
     for line in late:  # on the caller's thread: a warning may be an error there

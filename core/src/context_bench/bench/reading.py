@@ -5,28 +5,43 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from context_bench.bench.session import usual_metrics
+from context_bench.bench.session import comparison_of, usual_metrics
+from context_bench.errors import UnknownNameError
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
 from context_bench.store.runfile import RunFile
 
 
-def read_result(path: Path, score_field: str | None = None, threshold: float | None = None) -> EvalResult:
+def read_result(
+    path: Path, score_field: str | None = None, threshold: float | None = None, baseline: str | None = None
+) -> EvalResult:
     """Return the result of a run file; nothing is run.
+
+    Args:
+        path: The run file.
+        score_field, threshold: What the usual metrics look at, and what passes; None takes those of the run.
+        baseline: Label of the system that the others are held against; None takes that of the run.
 
     Raises:
         StoreError: It is no run file, or is damaged.
+        UnknownNameError: No system of the run is called as the baseline is.
         MetricError: The run has no such score.
     """
     store = RunFile.open(path)
+    if baseline is not None:
+        slots = {entry["label"]: entry["slot"] for entry in store.systems()}
+        if baseline not in slots:
+            raise UnknownNameError("system of this run for the baseline", baseline, slots)
+        store.hold_against(slots[baseline])
     recorded = store.run()
     config = recorded["config"]
     labels, systems = store.labels(), [entry["label"] for entry in store.systems()]
+    names = list(dict.fromkeys(label.dataset for label in labels))
     score_field = score_field or config.get("score_field", "score")
     metrics = usual_metrics(
         score_field,
         config.get("threshold", 0.7) if threshold is None else threshold,
-        len(labels),
+        len(names),
         len(systems),
     )
     declared = [key for label in labels for key in label.keys]
@@ -35,7 +50,8 @@ def read_result(path: Path, score_field: str | None = None, threshold: float | N
         "run_file": str(path),
         "status": recorded["status"],
         "systems": systems,
-        "datasets": [label.label for label in labels],
+        **comparison_of(store),
+        "datasets": names,
         "evaluators": [entry["id"] for entry in store.evaluators()],
         "wiring": {label.label: label.plan for label in labels},
         "provenance": recorded["provenance"],
@@ -49,7 +65,7 @@ def read_result(path: Path, score_field: str | None = None, threshold: float | N
 def canonical_row(row: EvalRow) -> dict[str, Any]:
     """Return a row without what differs between equal runs: timing, attempts, headers, reuse."""
     told = row_to_dict(row)
-    del told["latency"], told["metadata"]
+    del told["latency"], told["system_latency"], told["metadata"]
     for details in told["details"].values():
         details.pop("seconds", None)
     for error in told["errors"]:

@@ -15,6 +15,7 @@ from context_bench.bench.specs import DatasetSpec, SystemSpec, dataset_from_dict
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.wiring import Choice
+from context_bench.prices import Prices, read_prices
 from context_bench.runner.selection import ById, RandomSample, Selection
 
 
@@ -26,6 +27,10 @@ class Request:
         systems: The systems.
         datasets: The datasets.
         reader: What follows each context transformer.
+        baseline: Label of the system that the others are held against; None for none.
+        reference: Label of the system whose responses stand in for gold answers; None for none.
+        prices: What tokens cost, as :func:`~context_bench.prices.read_prices` reads it.
+        isolate_prefixes: Whether each system's prompts begin with a marker of its own.
         evaluators: The only evaluators to use; None wires them.
         also, without, allow, prefixes: See :class:`~context_bench.plugins.wiring.Choice`.
         options: Options of evaluators, by name.
@@ -40,13 +45,17 @@ class Request:
         keep_examples: Whether examples are stored whole in the run file.
         deadline: Seconds for one row as a whole; None for no limit.
         requests_per_minute, tokens_per_minute: Limits of each endpoint; None for none but what it answers.
-        max_cost: US dollars that the run may cost, where prices are known.
+        max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
         max_failed: Share of rows that may fail; None allows all.
     """
 
     systems: tuple[SystemSpec, ...] = ()
     datasets: tuple[DatasetSpec, ...] = ()
     reader: SystemSpec | None = None
+    baseline: str | None = None
+    reference: str | None = None
+    prices: Mapping[str, Any] = Factory(dict)
+    isolate_prefixes: bool = False
     evaluators: tuple[str, ...] | None = None
     also: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -78,7 +87,12 @@ class Request:
             max_cost=self.max_cost,
             max_failed=self.max_failed,
         )
+        check_reference(self.reference, self.keep_examples)
         self.selection()
+
+    def price_table(self) -> Prices:
+        """Return what tokens cost."""
+        return read_prices(self.prices, "prices")
 
     def selection(self) -> Selection | None:
         """Return which examples of a dataset are taken, beyond the limit.
@@ -162,6 +176,19 @@ def check_limits(*, order: str, max_failed: float | None, **limits: float | None
     for name, limit in limits.items():
         if limit is not None and not 0 < limit < float("inf"):
             raise ConfigurationError(f"{name} is {limit!r}, but must be a number above zero.")
+
+
+def check_reference(reference: object, keep_examples: bool) -> None:
+    """Refuse a reference whose examples are not kept.
+
+    Raises:
+        ConfigurationError: They are not, so nothing could be held against it once it has answered.
+    """
+    if reference is not None and not keep_examples:
+        raise ConfigurationError(
+            "Rows without an answer are scored from the run file, once the reference has answered: its examples must be "
+            "kept (leave --no-store-examples out)."
+        )
 
 
 ORDERS = ("interleaved", "system")

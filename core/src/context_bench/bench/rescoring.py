@@ -11,9 +11,9 @@ from context_bench.bench.planner import Planner
 from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request
 from context_bench.bench.secrets import secrecy_of
+from context_bench.bench.session import reference_of
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
-from context_bench.plugins.wiring import DatasetFacts
 from context_bench.results import EvalResult
 from context_bench.runner.again import Again
 from context_bench.runner.loop import Loop
@@ -58,16 +58,15 @@ def rescore(
         on_warning,
         store,
     )
+    planner.know_stored(store.labels())
     for label in store.labels():
-        plan = label.plan
-        planner.know(DatasetFacts(label.label, tuple(plan["names"]), tuple(plan["tags"]), plan.get("primary")))
         planner.wire(label.label)
     slots = [
         Slot(entry["slot"], entry["label"], _Silent(entry["label"]), entry["key"], False) for entry in store.systems()
     ]
     secrecy = secrecy_of(catalog, request.systems, request.datasets, request.options, os.environ)
-    workbench = Workbench(WordTokenizer(), None, secrecy)
-    Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force).jobs())
+    workbench = Workbench(WordTokenizer(), secrecy=secrecy)
+    Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force, reference_of(store)).jobs())
     store.seal()
     return read_result(path)
 

@@ -14,7 +14,9 @@ from context_bench.bench.planner import Planner
 from context_bench.bench.surroundings import dependencies, used_distributions
 from context_bench.errors import ContextBenchError, RunStoppedError
 from context_bench.metrics import (
+    Agreement,
     CompressionRatio,
+    Cost,
     CostOfPass,
     Counts,
     Latency,
@@ -22,17 +24,22 @@ from context_bench.metrics import (
     ParetoRank,
     PassRate,
     PerDatasetBreakdown,
+    PromptTokens,
+    TrueCompression,
     check_score_field,
 )
 from context_bench.plugins.hooks import Hooks
+from context_bench.prices import REPORTED_CURRENCY, Prices
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
+from context_bench.runner.again import Again
+from context_bench.runner.agreement import Reference
 from context_bench.runner.budget import Budget
 from context_bench.runner.failures import Failures
 from context_bench.runner.feed import Feed
 from context_bench.runner.loop import Loop
-from context_bench.runner.parts import Slot, Stream
+from context_bench.runner.parts import Scorer, Slot, Stream
 from context_bench.runner.progress import Progress
 from context_bench.runner.routes import is_slow
 from context_bench.runner.traffic import Traffic, close_systems
@@ -75,7 +82,9 @@ class Session:
         owner: Kept alive with the result.
         deadline: Seconds for one row as a whole; None for no limit.
         requests_per_minute, tokens_per_minute: Limits of each endpoint; None for none but what it answers.
-        max_cost: US dollars that the run may cost, where costs are known.
+        max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
+        prices: What tokens cost.
+        reference: The system whose responses stand in for gold answers; None without one.
         max_failed: Share of rows that may fail, 0 to 1; the run stops early when it can no longer be met.
         order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.feed.Feed`.
         expected: Rows of the whole run, of all systems and samples; None when nobody knows.
@@ -104,6 +113,8 @@ class Session:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     max_cost: float | None = None
+    prices: Prices = Factory(Prices)
+    reference: Reference | None = None
     max_failed: float | None = None
     order: str = "interleaved"
     expected: int | None = None
@@ -132,7 +143,7 @@ class Session:
         self._record_dependencies()
         self._check_score_field()
         self.hooks.run_started(dict(self.config))
-        workbench = Workbench(WordTokenizer(), self.text_fields, self.secrecy)
+        workbench = Workbench(WordTokenizer(), self.text_fields, secrecy=self.secrecy, prices=self.prices)
         transcripts = Transcripts(self.store, self.secrecy)
         feed = Feed(
             self.slots,
@@ -146,6 +157,7 @@ class Session:
             self.order,
             transcripts,
             self._unscored(),
+            self.reference,
         )
         started = perf_counter()
         traffic = self._traffic()
@@ -161,6 +173,9 @@ class Session:
                 loop.run(feed.jobs(self.store))
             finally:
                 transcripts.close()
+            if self.reference is not None and any(label.reference for label in self.store.labels()):
+                again = Again(self.store, self.slots, self.planner.wire, False, self.reference, agreement_only=True)
+                loop.run(again.jobs())
         except KeyboardInterrupt:
             self._end("interrupted", warnings)
             raise RunStoppedError("Interrupted.", str(self.store.path), INTERRUPTED) from None
@@ -186,12 +201,13 @@ class Session:
         budget = None
         if self.max_cost is not None:
             [(spent,)] = self.store.read(
-                "SELECT coalesce(sum(json_extract(output, '$.usage.cost')), 0) FROM "
-                "(SELECT output FROM responses WHERE NOT reused UNION ALL "
-                "SELECT output FROM turns WHERE response NOT IN (SELECT id FROM responses))"
+                "SELECT coalesce(sum(cost), 0) FROM (SELECT cost FROM responses WHERE NOT reused UNION ALL "
+                "SELECT json_extract(output, '$.usage.cost') FROM turns WHERE response NOT IN (SELECT id FROM responses))"
             )
             budget = Budget(self.max_cost, spent)
-        return Traffic(self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, budget)
+        return Traffic(
+            self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, budget, self.prices
+        )
 
     def _unscored(self) -> dict[int, set[int]]:
         """Return the slow evaluators that have said nothing of a response, by its packed identity.
@@ -200,7 +216,7 @@ class Session:
         """
         found: dict[int, set[int]] = {}
         for label in () if self.store.is_new else self.store.labels():
-            for scorer in filter(is_slow, self.planner.wire(label.label).scorers):
+            for scorer in filter(_is_late, self.planner.wire(label.label).scorers):
                 for (row,) in self.store.read(_UNSCORED.format(label=label.number, evaluator=scorer.number)):
                     found.setdefault(row, set()).add(scorer.number)
         return found
@@ -254,14 +270,16 @@ class Session:
     def _result(self, seconds: float, skipped: int, warnings: Sequence[str]) -> EvalResult:
         rows = StoredRows(self.store, self.owner)
         labels = self.store.labels()
+        names = list(dict.fromkeys(label.dataset for label in labels))
         metrics = self.metrics
         if metrics is None:
-            metrics = usual_metrics(self.score_field, self.threshold, len(labels), len(self.slots))
+            metrics = usual_metrics(self.score_field, self.threshold, len(names), len(self.slots))
         done = len(rows) - skipped
         config = {
             **self.config,
             "systems": [slot.label for slot in self.slots],
-            "datasets": [label.label for label in labels],
+            **comparison_of(self.store),
+            "datasets": names,
             "evaluators": [entry["id"] for entry in self.store.evaluators()],
             "wiring": {label.label: label.plan for label in labels},
             "metrics": [metric.name for metric in metrics],
@@ -275,14 +293,45 @@ class Session:
         return EvalResult(rows, metrics, timing, config, declared, self.store.warnings())
 
 
+def _is_late(scorer: Scorer) -> bool:
+    """Whether a scorer scores after the commit, and on its own: agreement has a pass of its own."""
+    return is_slow(scorer) and not scorer.agrees
+
+
+def comparison_of(store: RunFile) -> dict[str, str]:
+    """Return what a result's config says of baseline, reference and money; nothing of those that the run has not."""
+    systems = store.systems()
+    told: dict[str, str] = {}
+    for entry in systems:
+        roles = {"baseline": entry["slot"] == store.baseline(), "reference": "reference" in entry["description"]}
+        told |= {role: entry["label"] for role, is_its in roles.items() if is_its}
+    billed = [entry["description"]["billing"] for entry in systems if "billing" in entry["description"]]
+    billing: dict[str, str] = billed[0] if billed else {}
+    told["currency"] = billing.get("currency", REPORTED_CURRENCY)
+    return told | ({"prices_date": billing["date"]} if billing.get("date") else {})
+
+
+def reference_of(store: RunFile) -> Reference | None:
+    """Return the system of a run whose responses stand in for gold answers, or None."""
+    found = store.reference()
+    if found is None:
+        return None
+    [label] = [entry["label"] for entry in store.systems() if entry["slot"] == found[0]]
+    return Reference(label, *found)
+
+
 def usual_metrics(score_field: str, threshold: float, labels: int, systems: int) -> list[Metric]:
     """Return the metrics of a run for which none were asked."""
     metrics: list[Metric] = [
         Counts(),
         MeanScore(score_field),
+        Agreement(score_field),
         PassRate(threshold, score_field),
         CompressionRatio(),
+        PromptTokens(),
+        TrueCompression(),
         CostOfPass(threshold, score_field),
+        Cost(),
         Latency(),
     ]
     if labels > 1:

@@ -64,8 +64,8 @@ def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
             continue
         found[name] = {
             other: version(other)
-            for other, is_plain in sorted(needed.items())
-            if is_plain or version(other) is not None
+            for other, markers in sorted(needed.items())
+            if "" in markers or version(other) is not None
         }
     return found
 

@@ -114,6 +114,16 @@ def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--model", metavar="MODEL", help="Model that the proxies are asked for."),
         click.option("--reader", metavar="SPEC", help="System that follows each context transformer."),
         click.option(
+            "--baseline",
+            metavar="LABEL",
+            help="The system that the others are held against: a label, or a spec or address of one more.",
+        ),
+        click.option(
+            "--reference-from",
+            metavar="LABEL",
+            help="The system whose responses stand in where there is no gold answer; as --baseline. It is asked twice.",
+        ),
+        click.option(
             "--dataset",
             "-d",
             "datasets",
@@ -156,7 +166,22 @@ def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--rpm", "requests_per_minute", type=float, metavar="N", help="Requests a minute for each endpoint."
         ),
         click.option("--tpm", "tokens_per_minute", type=float, metavar="N", help="Tokens a minute for each endpoint."),
-        click.option("--max-cost", type=float, metavar="USD", help="What the run may cost, where prices are known."),
+        click.option(
+            "--max-cost", type=float, metavar="MONEY", help="What the run may cost, where costs or prices are known."
+        ),
+        click.option(
+            "--prices",
+            "prices_path",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help='TOML with [prices."MODEL"]: input, output, cache_read, cache_write, reasoning for a million tokens.',
+        ),
+        click.option(
+            "--isolate-prefixes",
+            is_flag=True,
+            default=None,
+            help="Begin each system's prompts with a marker of its own, so that none warms another's prefix cache.",
+        ),
         click.option("--evaluators", metavar="A,B", help="Exactly these evaluators, instead of the automatic ones."),
         click.option(
             "--also", multiple=True, metavar="NAME", help="Add an evaluator to the automatic ones; repeatable."
@@ -347,8 +372,10 @@ def failed_share(result: Any, max_failed: float, path: Path) -> int:
 
 def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]) -> Any:
     """Return what the project file and the flags of :func:`request_options` ask for."""
+    from context_bench.bench.baseline import with_baseline
     from context_bench.bench.project import project_request, set_value
     from context_bench.bench.specs import parse_dataset, parse_pairs, parse_system
+    from context_bench.prices import load_prices
 
     request = project_request(project)
     systems = [parse_system(text) for text in flags["systems"]] + proxies_of(flags)
@@ -376,6 +403,12 @@ def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str,
     request = evolve(request, **changes)
     for path, value in parse_pairs(flags["settings"], "--set").items():
         request = set_value(request, path, value)
+    if flags["prices_path"] is not None:
+        request = evolve(request, prices=load_prices(flags["prices_path"]).over(request.price_table()).to_dict())
+    systems, label = with_baseline(catalog, request.systems, request.reader, flags["baseline"] or request.baseline)
+    asked = flags["reference_from"] or request.reference
+    systems, reference = with_baseline(catalog, systems, request.reader, asked, "reference")
+    request = evolve(request, systems=tuple(systems), baseline=label, reference=reference)
     return _with_declared_flags(catalog, request, flags)
 
 
@@ -396,6 +429,7 @@ _PLAIN_FLAGS = (
     "requests_per_minute",
     "tokens_per_minute",
     "max_cost",
+    "isolate_prefixes",
 )
 
 

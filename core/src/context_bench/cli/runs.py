@@ -29,7 +29,7 @@ run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_ty
 @run_argument
 @failed_option
 @click.option("--deadline", type=float, metavar="SECONDS", help="As in `run`.  [default: as in the run]")
-@click.option("--max-cost", type=float, metavar="USD", help="As in `run`, with what was spent so far.")
+@click.option("--max-cost", type=float, metavar="MONEY", help="As in `run`, with what was spent so far.")
 @quiet_option
 @log_option
 @output_option
@@ -131,16 +131,24 @@ def rescore(
 @run_argument
 @click.option("--score-field", metavar="KEY", help="Score that the metrics look at.  [default: as in the run]")
 @click.option("--threshold", type=float, metavar="X", help="Score that passes.  [default: as in the run]")
+@click.option(
+    "--baseline", metavar="LABEL", help="The system that the others are held against.  [default: as in the run]"
+)
 @output_option
 @format_option
 def report(
-    run_file: Path, score_field: str | None, threshold: float | None, outputs: tuple[Path, ...], result_format: str
+    run_file: Path,
+    score_field: str | None,
+    threshold: float | None,
+    baseline: str | None,
+    outputs: tuple[Path, ...],
+    result_format: str,
 ) -> None:
     """Show the result of a run again, or write it in another form; nothing is run."""
     from context_bench.bench.reading import read_result
 
     reports = Reports(open_catalog((), {}), outputs, result_format)
-    result = read_result(run_file, score_field, threshold)
+    result = read_result(run_file, score_field, threshold, baseline)
     for line in result.warnings:
         warn(line)
     reports.write(result)

@@ -25,6 +25,8 @@ class Slot:
         reads: Fields of an example that it looks at; None means all.
         description: What is recorded about it.
         owned: Whether the run made the system itself, and so closes it when it ends.
+        model: Name of the model that it asks, by which prices are found; None when it names none.
+        max_tokens: Tokens of its longest answer; None when nobody knows.
     """
 
     number: int
@@ -35,6 +37,8 @@ class Slot:
     reads: tuple[str, ...] | None = None
     description: Mapping[str, Any] = Factory(dict)
     owned: bool = False
+    model: str | None = None
+    max_tokens: int | None = None
 
 
 @frozen(eq=False)
@@ -75,6 +79,7 @@ class Scorer:
         cpu_bound: Whether it is run in a process of its own.
         keys: What its declared keys mean; empty when it declares none.
         provenance: What is recorded about it.
+        agrees: Whether it holds responses against the reference's, in place of a gold answer.
     """
 
     number: int
@@ -89,6 +94,7 @@ class Scorer:
     cpu_bound: bool = False
     keys: Mapping[str, KeyMeaning] = Factory(dict)
     provenance: Mapping[str, Any] = Factory(dict)
+    agrees: bool = False
 
 
 @frozen(eq=False)

@@ -43,7 +43,8 @@ class Tally:
         self.done += 1
         self.failed += row.output is None
         self.reused += row.reused
-        prompt = row.input_tokens if row.prompt_tokens is None else row.prompt_tokens
+        known = (count for count in (row.prompt_tokens, row.context_tokens) if count is not None)
+        prompt = next(known, row.input_tokens)
         self.tokens += prompt + row.response_tokens
         if not row.reused and row.output is not None:
             self.latencies.append(row.latency)
@@ -138,6 +139,7 @@ class Progress:
             "p95": None if tally.p95 is None else round(tally.p95, 4),
             "tokens": tally.tokens,
             "cost": traffic.cost.get(slot) if traffic else None,
+            "currency": traffic.prices.currency if traffic else "USD",
             "eta": None if left is None or not fresh else round(left * seconds / fresh, 1),
         }
 
@@ -187,7 +189,7 @@ def _note(state: dict[str, Any]) -> str:
     if state["tokens"]:
         parts.append(f"{state['tokens']:,} tokens")
     if state["cost"] is not None:
-        parts.append(f"${state['cost']:.4f}")
+        parts.append(f"{state['cost']:.4f} {state['currency']}")
     return ", ".join(parts)
 
 

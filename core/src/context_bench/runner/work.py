@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, evolve
 
 from context_bench.errors import WiringError
+from context_bench.prices import Prices
 from context_bench.records import Failure, Usage
+from context_bench.runner.chain import seconds_of
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.runner.refusals import CallRefusedError, is_refusal
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.entries import StoredEvaluation, StoredExample, StoredRow
-from context_bench.store.keys import RowId, example_key, output_key, score_key
+from context_bench.store.keys import RowId, agreement_key, example_key, output_key, score_key
 from context_bench.tokens import PROMPT_FIELDS, count_fields
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ class Job:
         latency: What the earlier response took.
         only: Scorers to run on a response that is stored already; None runs them all on a new one.
         transcript: The answered turns, when the example is a conversation and its system is asked turn by turn.
+        agrees: Whether the example's answer is another system's response.
+        unscored: Why nobody can score it; None when they can.
     """
 
     id: RowId
@@ -75,6 +79,14 @@ class Job:
         """How many turns of its conversation are kept."""
         return 0 if self.transcript is None else self.transcript.length
 
+    agrees: bool = False
+    unscored: str | None = None
+
+    def gold_key(self, reads: tuple[str, ...] | None) -> bytes:
+        """Return the key of what an evaluator that reads these fields holds the output against."""
+        key = self.example_key if reads is None else example_key(self.example, reads)
+        return agreement_key(key) if self.agrees else key
+
 
 class Workbench:
     """Does jobs. It keeps no state, so any number of threads may use it.
@@ -83,13 +95,19 @@ class Workbench:
         tokenizer: Counts tokens.
         text_fields: Fields to count instead of the prompt's; None counts the prompt's.
         secrecy: Takes secrets out of whatever is written.
+        prices: What tokens cost.
     """
 
     def __init__(
-        self, tokenizer: Any, text_fields: Sequence[str] | None = None, secrecy: Secrecy | None = None
+        self,
+        tokenizer: Any,
+        text_fields: Sequence[str] | None = None,
+        secrecy: Secrecy | None = None,
+        prices: Prices | None = None,
     ) -> None:
         self._secrecy = secrecy or Secrecy()
         self._tokenizer = tokenizer
+        self._prices = prices or Prices()
         self._text_fields = None if text_fields is None else tuple(text_fields)
 
     def input_tokens(self, example: Mapping[str, Any]) -> int:
@@ -130,7 +148,7 @@ class Workbench:
             if job.output is not None:
                 output, measured = job.output, Measured(job.latency)
             else:
-                output, measured = take_apart(found, seconds)
+                output, measured = take_apart(found, seconds, _latency_headers(job.slot.system))
             text = to_json(output)
             if self._secrecy.is_told_in(text):
                 output = self._secrecy.of_answer(from_json(text))
@@ -151,15 +169,21 @@ class Workbench:
         """Return the row of an answer and what evaluators said of it."""
         measured = answer.measured
         usage = Usage.read(answer.output)
+        cost, cost_source = self._prices.bill(usage, models_of(job.slot, answer.output))
         return StoredRow(
             id=job.id,
             key=job.key,
             output=answer.text,
             output_hash=answer.digest,
             input_tokens=job.input_tokens,
-            prompt_tokens=self._prompt_tokens(job.example, answer.output, usage),
+            prompt_tokens=None if usage is None or usage.input_tokens is None else int(usage.input_tokens),
             response_tokens=self._response_tokens(answer.output, usage),
+            context_tokens=self._context_tokens(job.example, answer.output),
+            cached_tokens=None if usage is None or usage.cache_read_tokens is None else int(usage.cache_read_tokens),
+            cost=cost,
+            cost_source=cost_source,
             latency=measured.latency,
+            system_latency=measured.system_latency,
             attempts=measured.attempts + answer.more_attempts,
             measured=measured.rest,
             reused=job.output is not None,
@@ -185,13 +209,13 @@ class Workbench:
         evaluations: list[StoredEvaluation] = []
         failures: list[tuple[int, Failure]] = []
         owners: dict[str, str] = {}
-        gold_keys: dict[tuple[str, ...] | None, bytes] = {None: job.example_key}
+        gold_keys: dict[tuple[str, ...] | None, bytes] = {}
         for scorer in scorers:
             gold = gold_keys.get(scorer.reads)
             if gold is None:
-                gold = gold_keys[scorer.reads] = example_key(job.example, scorer.reads)
+                gold = gold_keys[scorer.reads] = job.gold_key(scorer.reads)
             key = score_key(job.key, answer.digest, scorer.key, gold)
-            missing = missing_fields(scorer, job.example, answer.output)
+            missing = why_unscored(job, scorer, answer.output)
             if missing:
                 evaluations.append(StoredEvaluation(scorer.number, key, {}, unscored=missing))
                 continue
@@ -214,7 +238,7 @@ class Workbench:
             answer: The answer.
             found: What its evaluator returned, or the exception that it raised.
         """
-        gold = job.example_key if scorer.reads is None else example_key(job.example, scorer.reads)
+        gold = job.gold_key(scorer.reads)
         if isinstance(found, BaseException):
             return scorer.number, self._failure("evaluator", found, scorer.id)
         try:
@@ -259,9 +283,7 @@ class Workbench:
         hide = self._secrecy.of
         return evolve(failure, message=hide(failure.message), traceback=hide(failure.traceback))
 
-    def _prompt_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any], usage: Usage | None) -> int | None:
-        if usage is not None and usage.input_tokens is not None:
-            return int(usage.input_tokens)
+    def _context_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> int | None:
         names = self._text_fields or PROMPT_FIELDS
         if not output.keys().isdisjoint(names):
             return count_fields(self._tokenizer, {**example, **output}, names)
@@ -280,12 +302,14 @@ class Measured:
     Attributes:
         latency: Seconds.
         attempts: How often it was asked.
+        system_latency: Seconds of them that the system took without its model, or None.
         rest: JSON of response headers, the time to the first token and their like, or None.
     """
 
     latency: float
     attempts: int = 1
     rest: str | None = None
+    system_latency: float | None = None
 
 
 @define(eq=False)
@@ -312,6 +336,12 @@ class Answer:
         return cls(output, "", output_key(output), Measured(0.0))
 
 
+def models_of(slot: Slot, output: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return the names of a response's model: the one asked for, and the one that answered."""
+    answered = output.get("model")
+    return slot.model, answered if isinstance(answered, str) else None
+
+
 def scores_only(
     job: Job, evaluations: Sequence[StoredEvaluation], failures: Sequence[tuple[int, Failure]]
 ) -> StoredRow:
@@ -319,12 +349,42 @@ def scores_only(
     return StoredRow(id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True)
 
 
-_MEASUREMENTS = ("latency", "attempts", "headers", "ttft", "envelope", "timings")
+_MEASUREMENTS = ("latency", "system_latency", "attempts", "headers", "ttft", "envelope", "timings")
+
+LATENCY_HEADERS = ("x-kompact-latency-ms",)
+"""Response headers in which known proxies say how many milliseconds they took themselves."""
 
 
-def take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured]:
-    """Part what a system said from what it measured about the call: ``latency``, ``attempts``, ``headers``, ``ttft``,
-    ``envelope``, the ``id`` and ``created`` of a reply, and ``timings``, the seconds of its parts.
+def _latency_headers(system: Any) -> tuple[str, ...]:
+    named = getattr(system, "latency_headers", None)
+    return LATENCY_HEADERS if named is None else tuple(str(name).lower() for name in named)
+
+
+def _system_latency(output: Mapping[str, Any], latency: float, names: tuple[str, ...]) -> float | None:
+    """Return the seconds that a system took without its model: as it says, or as its proxy does in a header.
+
+    The headers of a conversation are those of its last turn, so they tell nothing of the whole. Nobody takes longer
+    than the whole call.
+    """
+    told = seconds_of(output.get("system_latency"), -1.0)
+    headers = output.get("headers")
+    if told < 0 and isinstance(headers, Mapping) and "turn_responses" not in output:
+        for name, value in headers.items():
+            if str(name).lower() in names:
+                try:
+                    told = seconds_of(float(value) / 1000, -1.0)
+                except (TypeError, ValueError):
+                    continue
+    return min(told, latency) if told >= 0 else None
+
+
+def take_apart(
+    output: Any, seconds: float, latency_headers: tuple[str, ...] = ()
+) -> tuple[Mapping[str, Any], Measured]:
+    """Part what a system said from what it measured about the call.
+
+    That is ``latency``, ``system_latency``, ``attempts``, ``headers``, ``ttft``, ``envelope``, the ``id`` and ``created`` of
+    a reply, and ``timings``, the seconds of its parts.
 
     They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock.
     """
@@ -336,21 +396,24 @@ def take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured
         raise ValueError("the system returned no response: 'response' is None")
     if output.keys().isdisjoint(_MEASUREMENTS):
         return output, Measured(seconds)
-    latency, attempts = output.get("latency"), output.get("attempts")
-    rest = {name: output[name] for name in _MEASUREMENTS[2:] if output.get(name) is not None}
+    latency, attempts = seconds_of(output.get("latency"), seconds), output.get("attempts")
+    rest = {name: output[name] for name in _MEASUREMENTS[3:] if output.get(name) is not None}
     measured = Measured(
-        float(latency) if isinstance(latency, int | float) and not isinstance(latency, bool) else seconds,
+        latency,
         attempts if isinstance(attempts, int) and attempts > 0 else 1,
         to_json(rest) if rest else None,
+        _system_latency(output, latency, latency_headers),
     )
     return {name: value for name, value in output.items() if name not in _MEASUREMENTS}, measured
 
 
-def missing_fields(scorer: Scorer, example: Mapping[str, Any], output: Mapping[str, Any]) -> str | None:
-    """Return what a scorer needs and neither the example nor the output has, or None."""
+def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any]) -> str | None:
+    """Return what a scorer needs and neither a job's example nor the output has, or why nobody can score it, or None."""
+    if job.unscored is not None:
+        return job.unscored
     if not scorer.needs:
         return None
-    for side, fields, where in (("original", example, "example"), ("processed", output, "output")):
+    for side, fields, where in (("original", job.example, "example"), ("processed", output, "output")):
         for need in scorer.needs.get(side, ()):
             if all(fields.get(name) is None for name in need.split("|")):
                 return f"the {where} has no {need.replace('|', ' or ')}"

@@ -7,7 +7,7 @@ writes, a lock orders its writers; each reader opens a connection of its own.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 from weakref import finalize
 
 from context_bench.errors import StoreError
-from context_bench.records import EvalRow, KeyMeaning
+from context_bench.records import BaselineRow, EvalRow, KeyMeaning
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.entries import (
     Label,
@@ -31,7 +31,7 @@ from context_bench.store.entries import (
     verify,
 )
 from context_bench.store.keys import RowId
-from context_bench.store.reading import RowReader
+from context_bench.store.reading import Baselines, RowReader
 from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 from context_bench.store.seal import OPEN, close_seal, new_seal
 
@@ -53,6 +53,7 @@ class RunFile:
         self.path = path
         self.is_new = is_new
         self._has_turns: bool | None = False if is_new else None
+        self._held_against: int | None = None
         self._connection = connection
         self._lock = Lock()
         self._closing = finalize(self, connection.close)
@@ -374,6 +375,23 @@ class RunFile:
         query = "SELECT id FROM responses UNION SELECT response FROM failures WHERE stage = 'system' ORDER BY 1"
         return (number for (number,) in self.read(query))
 
+    def hold_against(self, slot: int) -> None:
+        """Read the rows beside those of another baseline than the recorded one; nothing is written."""
+        self._held_against = slot
+
+    def baseline(self) -> int | None:
+        """Return the slot of the system that the others are held against, or None."""
+        if self._held_against is not None:
+            return self._held_against
+        return next((entry["slot"] for entry in self.systems() if entry["description"].get("baseline")), None)
+
+    def reference(self) -> tuple[int, int] | None:
+        """Return the slot of the system whose responses stand in for gold answers, and the samples of the run, or None."""
+        for entry in self.systems():
+            if "reference" in entry["description"]:
+                return entry["slot"], entry["description"]["reference"]["samples"]
+        return None
+
     def rows(self, first: int = 0, last: int = _LAST) -> Iterator[EvalRow]:
         """Yield every row in canonical order, those between two packed identities when they are given.
 
@@ -391,10 +409,22 @@ class RunFile:
             {entry["slot"]: entry["label"] for entry in self.systems()},
             {label.number: label for label in self.labels()},
             {entry["number"]: entry["id"] for entry in self.evaluators()},
+            self.baseline(),
+            self.reference(),
         )
         with self._reading() as connection:
             for first, last in ranges:
                 yield from reader.read(connection, first, last)
+
+    @contextmanager
+    def baselines(self) -> Iterator[Callable[[int], BaselineRow | None]]:
+        """Open a look-up of the baseline's row beside a packed identity; identities must come in order."""
+        slot = self.baseline()
+        if slot is None:
+            yield lambda number: None
+            return
+        with self._reading() as connection:
+            yield Baselines(connection, slot).of
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
