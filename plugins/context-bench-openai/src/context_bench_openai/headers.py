@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from context_bench_openai.endpoint import names_a_secret
 
+DEFAULT_FAILURE_HEADERS = ("x-headroom-compression-failed=true",)
 _RECORDED = re.compile(
     r"x-.*|server-timing|(.*-)?ratelimit(-.*)?|retry-after|openai-(model|version|processing-ms)|age|via|cf-cache-status"
 )

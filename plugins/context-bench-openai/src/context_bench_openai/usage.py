@@ -51,12 +51,14 @@ def add_usage(usages: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def _first_count(places: Iterable[Mapping[str, Any]], names: Iterable[str]) -> int | None:
-    wanted = tuple(names)
-    found = (_count(place[name]) for place in places for name in wanted if name in place)
-    return next((count for count in found if count is not None), None)
+    for place in places:
+        for name in names:
+            if name in place and (count := _count(place[name])) is not None:
+                return count
+    return None
 
 
 def _count(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 2**63:
-        return None
-    return int(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2**63:
+        return int(value)
+    return None
