@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from time import perf_counter, process_time
 from typing import Any
@@ -23,6 +24,7 @@ MESSAGES = [
     {"role": "user", "content": "Which country is Rome in?"},
 ]
 Ask = Callable[[], Awaitable[object]]
+Make = Callable[[str, AsyncExitStack], Awaitable[Ask]]
 
 
 # The server: finds the end of a request by its length, and answers all that are due with one timer.
@@ -73,7 +75,7 @@ def serve() -> None:
 # The clients, each a function that is awaited once a request.
 
 
-async def bare(url: str) -> Ask:
+async def bare(url: str, end: AsyncExitStack) -> Ask:
     loop = asyncio.get_running_loop()
     port = int(url.rpartition(":")[2])
     body = json.dumps({"model": "m", "messages": MESSAGES}).encode()
@@ -89,6 +91,7 @@ async def bare(url: str) -> Ask:
             self.answered.set_result(None)
 
     idle: list[Connection] = []
+    end.callback(lambda: [connection.transport.close() for connection in idle])
 
     async def ask() -> None:
         connection = idle.pop() if idle else (await loop.create_connection(Connection, "127.0.0.1", port))[1]
@@ -100,10 +103,10 @@ async def bare(url: str) -> Ask:
     return ask
 
 
-async def chat_client(url: str, transport: str = "auto") -> Ask:
+async def chat_client(url: str, end: AsyncExitStack, transport: str = "auto") -> Ask:
     from context_bench_openai import ChatClient
 
-    client = ChatClient(url, "", model="m", transport=transport)
+    client = await end.enter_async_context(ChatClient(url, "", model="m", transport=transport))
 
     async def ask() -> None:
         assert (await client.achat(MESSAGES)).text == "Italy."
@@ -111,16 +114,16 @@ async def chat_client(url: str, transport: str = "auto") -> Ask:
     return ask
 
 
-async def through_httpx(url: str) -> Ask:
-    return await chat_client(url, "httpx")
+async def through_httpx(url: str, end: AsyncExitStack) -> Ask:
+    return await chat_client(url, end, "httpx")
 
 
-async def aiohttp_client(url: str) -> Ask:
+async def aiohttp_client(url: str, end: AsyncExitStack) -> Ask:
     import aiohttp
 
-    session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=True
-    )
+    connector = aiohttp.TCPConnector(limit=0)
+    session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+    await end.enter_async_context(session)
     address = f"{url}/v1/chat/completions"
 
     async def ask() -> None:
@@ -131,19 +134,20 @@ async def aiohttp_client(url: str) -> Ask:
     return ask
 
 
-async def asked(make: Callable[[str], Awaitable[Ask]], url: str, rounds: int) -> tuple[float, float]:
+async def asked(make: Make, url: str, rounds: int) -> tuple[float, float]:
     """Return requests a second, and seconds of CPU a request."""
-    ask = await make(url)
+    async with AsyncExitStack() as end:
+        ask = await make(url, end)
 
-    async def some(number: int) -> None:
-        for _ in range(number):
-            await ask()
+        async def some(number: int) -> None:
+            for _ in range(number):
+                await ask()
 
-    await asyncio.gather(*(some(1) for _ in range(IN_FLIGHT)))  # connections are there already
-    cpu, wall = process_time(), perf_counter()
-    await asyncio.gather(*(some(rounds) for _ in range(IN_FLIGHT)))
-    rows = rounds * IN_FLIGHT
-    return rows / (perf_counter() - wall), (process_time() - cpu) / rows
+        await asyncio.gather(*(some(1) for _ in range(IN_FLIGHT)))  # connections are there already
+        cpu, wall = process_time(), perf_counter()
+        await asyncio.gather(*(some(rounds) for _ in range(IN_FLIGHT)))
+        rows = rounds * IN_FLIGHT
+        return rows / (perf_counter() - wall), (process_time() - cpu) / rows
 
 
 class One:
@@ -179,7 +183,7 @@ def evaluated(url: str, rounds: int) -> tuple[float, float]:
     return rows / float(result.timing["seconds"]), cpu / rows
 
 
-CLIENTS: dict[str, Callable[[str], Awaitable[Ask]]] = {
+CLIENTS: dict[str, Make] = {
     "bare sockets: what the server allows": bare,
     "`ChatClient.achat`": chat_client,
     "`ChatClient.achat` through httpx": through_httpx,

@@ -44,6 +44,7 @@ class DirectConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[IncomingResponse] | None = None
         self._is_open = False
+        self._parser: Any = httptools.HttpResponseParser(self)
         self._prepare(None)
 
     @property
@@ -86,7 +87,6 @@ class DirectConnection(asyncio.Protocol):
             self._transport.abort()
 
     def _prepare(self, begin: Begin | None) -> None:
-        self._parser: Any = httptools.HttpResponseParser(self)
         self._begin = begin
         self._incoming: IncomingResponse | None = None
         self._inflate: _Inflation | None = None

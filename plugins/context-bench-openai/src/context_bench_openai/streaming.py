@@ -63,6 +63,9 @@ class EventStream:
 
     def _add(self, event: Mapping[str, Any]) -> None:
         self._seen.update((name, event[name]) for name in ("model", "usage", "timings", "error") if event.get(name))
+        groq = event.get("x_groq")
+        if isinstance(groq, Mapping) and groq.get("usage"):
+            self._seen.setdefault("usage", groq["usage"])
         choices = event.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, Mapping) or choice.get("index") not in (0, None):

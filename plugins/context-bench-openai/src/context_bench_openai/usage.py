@@ -6,12 +6,26 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _DETAIL_GROUPS = ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details")
-_CACHE_READ = ("cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens", "cache_read_tokens")
+_CACHE_READ = (
+    "cached_tokens",
+    "cache_read_input_tokens",
+    "prompt_cache_hit_tokens",
+    "cache_read_tokens",
+    "num_cached_tokens",
+    "cacheReadInputTokens",
+)
 _CACHE_WRITE = (
     "cache_creation_input_tokens",
     "cache_write_tokens",
     "cache_creation_tokens",
     "cache_write_input_tokens",
+    "cacheWriteInputTokens",
+)
+_BESIDE_THE_INPUT = (
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "cacheReadInputTokens",
+    "cacheWriteInputTokens",
 )
 
 
@@ -28,16 +42,15 @@ def read_usage(reported: Any) -> dict[str, int]:
         return {}
     places = [reported, *(reported[group] for group in _DETAIL_GROUPS if isinstance(reported.get(group), Mapping))]
     counts = {
-        "input_tokens": _first_count(places, ("prompt_tokens", "input_tokens")),
-        "output_tokens": _first_count(places, ("completion_tokens", "output_tokens")),
+        "input_tokens": _first_count(places, ("prompt_tokens", "input_tokens", "inputTokens")),
+        "output_tokens": _first_count(places, ("completion_tokens", "output_tokens", "outputTokens")),
         "cache_read_tokens": _first_count(places, _CACHE_READ),
         "cache_write_tokens": _first_count(places, _CACHE_WRITE),
         "reasoning_tokens": _first_count(places, ("reasoning_tokens",)),
     }
     usage = {name: count for name, count in counts.items() if count is not None}
     if "prompt_tokens" not in reported and "input_tokens" in usage:
-        beside = ("cache_read_input_tokens", "cache_creation_input_tokens")
-        usage["input_tokens"] += sum(_count(reported.get(name)) or 0 for name in beside)
+        usage["input_tokens"] += sum(_count(reported.get(name)) or 0 for name in _BESIDE_THE_INPUT)
     return usage
 
 
