@@ -15,7 +15,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "reference" / "benchmarks.md"
-PEERS = ("rouge-score", "math-verify", "nltk", "langdetect", "sqlite3")
+PEERS = ("rouge-score", "math-verify", "nltk", "langdetect", "sqlite3", "httpx", "httptools", "aiohttp")
 
 
 def section(path: Path) -> str:

@@ -83,7 +83,7 @@ def read_chat(where: str, content: Any, **received: Any) -> ChatReply:
     """
     choice = _first_choice(where, content, "chat completion")
     message = choice.get("message")
-    if not isinstance(message, Mapping):
+    if not isinstance(message, dict):
         raise UnusableReplyError(f"{where} answered with a choice that holds no message.", status=200)
     text, refusal = text_of(message.get("content")), message.get("refusal") or None
     return ChatReply(
@@ -116,7 +116,7 @@ def read_embeddings(where: str, content: Any, **received: Any) -> EmbeddingReply
     """
     _check_body(where, content, "embeddings")
     found = content.get("data")
-    if not isinstance(found, list) or not all(isinstance(entry, Mapping) for entry in found):
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
         raise UnusableReplyError(f"{where} answered without embeddings: there is no list 'data'.", status=200)
     ordered = sorted(enumerate(found), key=lambda pair: _index(pair[1], pair[0]))
     received.pop("ttft", None)
@@ -129,7 +129,7 @@ def read_embeddings(where: str, content: Any, **received: Any) -> EmbeddingReply
 
 
 def _check_body(where: str, content: Any, wanted: str) -> None:
-    if not isinstance(content, Mapping):
+    if not isinstance(content, dict):
         raise UnusableReplyError(f"{where} answered with {type(content).__name__} instead of a {wanted}.", status=200)
     error = error_in_success(where, content)
     if error is not None:
@@ -143,7 +143,7 @@ def _first_choice(where: str, content: Any, wanted: str) -> Mapping[str, Any]:
         lack = "an empty list of choices" if choices == [] else "no choices"
         raise UnusableReplyError(f"{where} answered with {lack}: there is no reply to score.", status=200)
     choice = choices[0]
-    if not isinstance(choice, Mapping):
+    if not isinstance(choice, dict):
         raise UnusableReplyError(f"{where} answered with a choice that holds no message.", status=200)
     return choice
 
@@ -152,7 +152,7 @@ def _common(choice: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, 
     logprobs = choice.get("logprobs")
     return {
         "finish_reason": choice.get("finish_reason"),
-        "logprobs": logprobs if isinstance(logprobs, Mapping) and logprobs else None,
+        "logprobs": logprobs if isinstance(logprobs, dict) and logprobs else None,
         "model": content.get("model"),
         "usage": _usage(content),
     }
@@ -162,7 +162,7 @@ def _usage(content: Mapping[str, Any]) -> dict[str, int]:
     """Return the usage; llama.cpp tells in ``timings`` what it took from its cache, also where ``usage`` does not."""
     usage = read_usage(content.get("usage"))
     timings = content.get("timings")
-    if usage and "cache_read_tokens" not in usage and isinstance(timings, Mapping):
+    if usage and "cache_read_tokens" not in usage and isinstance(timings, dict):
         usage.update(read_usage({"cached_tokens": timings.get("cache_n")}))
     return usage
 
@@ -190,21 +190,21 @@ def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
+        parts = (part.get("text") if isinstance(part, dict) else part for part in content)
         return "".join(part for part in parts if isinstance(part, str))
     return "" if content is None else str(content)
 
 
 def _tool_calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     calls = message.get("tool_calls")
-    if not calls and isinstance(message.get("function_call"), Mapping):
+    if not calls and isinstance(message.get("function_call"), dict):
         calls = [{"function": message["function_call"]}]
     if not isinstance(calls, list):
         return []
-    return [_tool_call(call) for call in calls if isinstance(call, Mapping)]
+    return [_tool_call(call) for call in calls if isinstance(call, dict)]
 
 
 def _tool_call(call: Mapping[str, Any]) -> Mapping[str, Any]:
     function = call.get("function")
-    named = function if isinstance(function, Mapping) else call
+    named = function if isinstance(function, dict) else call
     return {"id": call.get("id"), "name": named.get("name"), "arguments": named.get("arguments")}

@@ -38,9 +38,9 @@ def read_usage(reported: Any) -> dict[str, int]:
     >>> read_usage({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}})
     {'input_tokens': 9, 'output_tokens': 2, 'cache_read_tokens': 4}
     """
-    if not isinstance(reported, Mapping):
+    if not isinstance(reported, dict):
         return {}
-    places = [reported, *(reported[group] for group in _DETAIL_GROUPS if isinstance(reported.get(group), Mapping))]
+    places = [reported, *(reported[group] for group in _DETAIL_GROUPS if isinstance(reported.get(group), dict))]
     counts = {
         "input_tokens": _first_count(places, ("prompt_tokens", "input_tokens", "inputTokens")),
         "output_tokens": _first_count(places, ("completion_tokens", "output_tokens", "outputTokens")),
