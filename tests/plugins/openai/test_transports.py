@@ -8,6 +8,7 @@ import json
 import re
 import socket
 import ssl
+import struct
 import threading
 import zlib
 from collections.abc import Callable
@@ -191,6 +192,45 @@ def test_a_server_that_closes_resting_connections_costs_no_retry(server: Any, st
     system = OpenAIProxy(server.url, max_retries=0)
     assert _many(system, 3, 0.2) == ["Italy"] * 3
     assert _connections_of(server) == 3
+
+
+def test_a_server_that_hangs_up_before_the_request_is_an_error(ask: Any) -> None:
+    def hang_up(listener: socket.socket) -> None:
+        for _ in range(2):
+            connection, _ = listener.accept()
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=hang_up, args=(listener,))
+        thread.start()
+        with pytest.raises(EndpointUnreachableError) as caught:
+            ask(OpenAIProxy(f"127.0.0.1:{listener.getsockname()[1]}", max_retries=1, retry_base_delay=0), EXAMPLE)
+        thread.join()
+    assert caught.value.attempts == 2
+
+
+def test_an_answer_before_the_request_was_read_is_taken_and_the_connection_left() -> None:
+    def refuse(listener: socket.socket) -> None:
+        for _ in range(2):
+            connection, _ = listener.accept()
+            connections.append(connection)
+            connection.recv(100)
+            connection.sendall(_with_length(b'{"error": "Too large."}', status="413 Content Too Large"))
+
+    async def run(system: OpenAIProxy) -> list[str]:
+        rows = [{"context": "x" * 20_000_000}] * 2
+        return [str(*await asyncio.gather(system.aprocess(row), return_exceptions=True)) for row in rows]
+
+    connections: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=refuse, args=(listener,))
+        thread.start()
+        told = asyncio.run(run(OpenAIProxy(f"127.0.0.1:{listener.getsockname()[1]}", max_retries=0)))
+        thread.join()
+    for connection in connections:
+        connection.close()
+    assert [text.endswith("Too large.") for text in told] == [True, True], told
 
 
 def test_a_connection_that_rested_long_is_not_used_again(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:

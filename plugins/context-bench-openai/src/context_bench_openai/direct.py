@@ -14,7 +14,7 @@ import ssl
 import zlib
 from collections.abc import Callable, Mapping
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 import httptools
 import httpx
@@ -64,7 +64,8 @@ class DirectConnection(asyncio.Protocol):
             httpx.TransportError, httpx.DecodingError: The response did not come, or not whole.
             EndpointError: What takes the body refused it.
         """
-        assert self._transport is not None
+        if self._transport is None:
+            raise httpx.ConnectError("the server closed the connection at once")
         self._prepare(begin)
         self._answer = self._loop.create_future()
         timer = None if seconds is None else self._loop.call_later(seconds, self._expire)
@@ -75,10 +76,15 @@ class DirectConnection(asyncio.Protocol):
             if timer is not None:
                 timer.cancel()
             answer, self._answer = self._answer, None
-            is_whole = answer.done() and not answer.cancelled() and answer.exception() is None
+            is_whole = answer.done() and not answer.cancelled() and answer.exception() is None and self._is_sent
             self.idle_since = monotonic()
             if not (is_whole and self._stays):
                 self.close()
+
+    @property
+    def _is_sent(self) -> bool:
+        """Whether the request is gone: a server may answer before it has read all."""
+        return self._transport is not None and self._transport.get_write_buffer_size() == 0
 
     def close(self) -> None:
         """Close at once: nobody waits for what may still come."""
@@ -103,8 +109,7 @@ class DirectConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
         self._is_open = True
 
     def data_received(self, data: bytes) -> None:
@@ -246,12 +251,14 @@ class DirectPost:
             httpx.ConnectError, httpx.ConnectTimeout: There is none to be had.
         """
         loop = asyncio.get_running_loop()
+        # Other loops, uvloop's among them, do not try addresses of both families at once.
+        patience: Any = {"happy_eyeballs_delay": 0.25} if isinstance(loop, asyncio.BaseEventLoop) else {}
         connecting = loop.create_connection(
             lambda: DirectConnection(loop),
             self._host,
             self._port,
             ssl=certificates if self._is_tls else None,
-            happy_eyeballs_delay=0.25,
+            **patience,
         )
         try:
             return (await asyncio.wait_for(connecting, seconds))[1]
