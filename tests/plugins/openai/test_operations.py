@@ -240,6 +240,17 @@ def test_an_example_that_makes_no_prompt_fails_its_row_before_a_call(
     assert server.requests == []
 
 
+def test_a_system_that_asks_with_prompts_has_no_conversations(server: Any) -> None:
+    system = OpenAIProxy(server.url, endpoint="completions")
+    for call in (system.process_turn, system.process_conversation):
+        with pytest.raises(ValueError, match="needs the chat endpoint"):
+            call(["a", "b"])
+    for acall in (system.aprocess_turn, system.aprocess_conversation):
+        with pytest.raises(ValueError, match="needs the chat endpoint"):
+            asyncio.run(acall(["a", "b"]))
+    assert server.requests == []
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -12,7 +12,7 @@ from context_bench_openai.endpoint import CHAT, COMPLETIONS, names_a_secret
 from context_bench_openai.errors import EndpointError
 from context_bench_openai.extra_body import read_extra_body
 from context_bench_openai.headers import DEFAULT_FAILURE_HEADERS
-from context_bench_openai.layouts import Message, build_messages, layout_named, opening_messages
+from context_bench_openai.layouts import Message, build_messages, layout_named, messages_of_turns, opening_messages
 from context_bench_openai.parameters import request_parameters
 from context_bench_openai.prompts import PromptTemplate, plain_prompt
 
@@ -204,13 +204,33 @@ class OpenAIProxy:
         Args:
             turns: User turns as text, or turns as ``{"role", "content"}``.
         """
+        self._check_conversational()
         conversation = Conversation(turns, self.system_prompt)
         for messages in conversation.requests():
             conversation.add(self._client.chat(messages, stream=self._stream, **self._parameters))
         return conversation.result()
 
+    def process_turn(self, turns: Sequence[Any]) -> dict[str, Any]:
+        """Return the endpoint's answer to the last of the turns of a conversation.
+
+        The runner asks a conversation like this, so that it can keep each answer before it asks for the next.
+
+        Args:
+            turns: Turns as for `process_conversation`, each user turn but the last with its answer behind it.
+        """
+        self._check_conversational()
+        messages = opening_messages(self.system_prompt) + messages_of_turns(turns)
+        return output_of(self._client.chat(messages, stream=self._stream, **self._parameters))
+
+    async def aprocess_turn(self, turns: Sequence[Any]) -> dict[str, Any]:
+        """Return the endpoint's answer to the last of the turns without blocking the event loop."""
+        self._check_conversational()
+        messages = opening_messages(self.system_prompt) + messages_of_turns(turns)
+        return output_of(await self._client.achat(messages, stream=self._stream, **self._parameters))
+
     async def aprocess_conversation(self, turns: Sequence[Any]) -> Replies:
         """Return the assistant messages of a conversation without blocking the event loop."""
+        self._check_conversational()
         conversation = Conversation(turns, self.system_prompt)
         for messages in conversation.requests():
             conversation.add(await self._client.achat(messages, stream=self._stream, **self._parameters))
@@ -245,6 +265,10 @@ class OpenAIProxy:
 
     def _is_conversation(self, example: Mapping[str, Any]) -> bool:
         return self._build_messages is None and bool(example.get("multi_turn")) and bool(example.get("turns"))
+
+    def _check_conversational(self) -> None:
+        if self._endpoint == "completions":
+            raise ValueError("A conversation (`turns`) needs the chat endpoint: a prompt has no turns.")
 
     def _messages(self, example: Mapping[str, Any]) -> list[Message]:
         if self._template is not None and not example.get("turns"):
