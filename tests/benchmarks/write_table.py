@@ -19,7 +19,7 @@ from time import monotonic
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "reference" / "benchmarks.md"
-PEERS = ("rouge-score", "math-verify", "nltk", "langdetect", "sqlite3")
+PEERS = ("rouge-score", "math-verify", "nltk", "langdetect", "sqlite3", "httpx", "httptools", "aiohttp")
 BENCHMARKS = {path.stem.removeprefix("bench_").replace("_", "-"): path for path in sorted(FOLDER.glob("bench_*.py"))}
 
 

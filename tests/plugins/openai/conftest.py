@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
+from context_bench_openai import ChatClient
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ Step = Callable[["ScriptedServer", socket.socket, Request], bool]
 class ScriptedServer:
     """Plays one step a request and repeats the last one; a step returns whether the connection stays open."""
 
-    def __init__(self, host: str = "127.0.0.1") -> None:
+    def __init__(self, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
         self.stopping = threading.Event()
         self._steps: list[Step] = [Steps.ok()]
@@ -40,7 +43,8 @@ class ScriptedServer:
         self._listener.bind((host, 0))
         self._listener.listen(512)
         self.port = self._listener.getsockname()[1]
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        self._tls = tls
+        self.url = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
@@ -73,6 +77,8 @@ class ScriptedServer:
 
     def _serve(self, connection: socket.socket) -> None:
         try:
+            with contextlib.suppress(OSError):
+                connection = self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
             with connection, contextlib.suppress(OSError), connection.makefile("rb") as incoming:
                 while (request := _read_request(incoming)) is not None:
                     with self._lock:
@@ -223,8 +229,8 @@ def steps() -> type[Steps]:
 def new_server() -> Iterator[Callable[..., ScriptedServer]]:
     servers: list[ScriptedServer] = []
 
-    def start(host: str = "127.0.0.1") -> ScriptedServer:
-        servers.append(ScriptedServer(host))
+    def start(host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> ScriptedServer:
+        servers.append(ScriptedServer(host, tls))
         return servers[-1]
 
     yield start
@@ -238,14 +244,25 @@ def server(new_server: Callable[..., ScriptedServer]) -> ScriptedServer:
 
 
 @pytest.fixture(autouse=True)
-def _no_key_and_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+def _nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_EXTRA_HEADERS", "SSL_CERT_FILE"):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture(params=["from a thread", "from an event loop"])
-def ask(request: pytest.FixtureRequest) -> Callable[[Any, Mapping[str, Any]], dict[str, Any]]:
-    """Ask a system through its front doors: every behaviour holds for both."""
+def _on_a_loop(system: Any, example: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(asyncio.run(system.aprocess(example)))
+
+
+@pytest.fixture(params=["from a thread", "from an event loop", "from an event loop through httpx"])
+def ask(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Any, Mapping[str, Any]], dict[str, Any]]:
+    """Ask a system through its front doors: every behaviour holds for all."""
     if request.param == "from a thread":
-        return lambda system, example: system.process(example)
-    return lambda system, example: asyncio.run(system.aprocess(example))
+        return lambda system, example: dict(system.process(example))
+    if request.param.endswith("httpx"):
+        monkeypatch.setattr(ChatClient, "_direct", ChatClient._through_httpx)
+    return _on_a_loop

@@ -157,7 +157,7 @@ def test_secrets_in_a_base_url_are_not_shown(written: str) -> None:
 REDIRECTS = [
     ("http://host:1/v1", "/v1/chat/completions/", "http://host:1/v1/chat/completions/"),
     ("http://host:1/v1", "http://host:1/other", "http://host:1/other"),
-    ("http://host/v1", "http://host:80/other", "http://host:80/other"),
+    ("http://host/v1", "http://host:80/other", "http://host/other"),
     ("http://host:1/v1", "http://host:2/other", None),
     ("http://host:1/v1", "http://elsewhere:1/other", None),
     ("http://host:1/v1", "//elsewhere/other", None),

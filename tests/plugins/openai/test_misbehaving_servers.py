@@ -124,6 +124,12 @@ FINAL: Table = {
         500,
         "Broken.",
     ),
+    "501": (
+        lambda s: s.error(501, "This server does not support embeddings."),
+        ServerFailedError,
+        501,
+        "501 Not Implemented: This server does not support embeddings.",
+    ),
     "an error in a 200": (
         lambda s: s.answer(200, {"error": {"message": "Upstream said no", "code": 402}}),
         RequestRefusedError,

@@ -135,6 +135,55 @@ USAGES: dict[str, tuple[Any, dict[str, int]]] = {
         {"prompt_tokens": 80, "completion_tokens": 2, "prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 16},
         {"input_tokens": 80, "output_tokens": 2, "cache_read_tokens": 64},
     ),
+    "Bedrock": (
+        {"inputTokens": 10, "outputTokens": 2, "cacheReadInputTokens": 64, "cacheWriteInputTokens": 6},
+        {"input_tokens": 80, "output_tokens": 2, "cache_read_tokens": 64, "cache_write_tokens": 6},
+    ),
+    "Mistral": (
+        {"prompt_tokens": 80, "completion_tokens": 2, "num_cached_tokens": 64},
+        {"input_tokens": 80, "output_tokens": 2, "cache_read_tokens": 64},
+    ),
+    "Moonshot": (
+        {"prompt_tokens": 80, "completion_tokens": 2, "cached_tokens": 64},
+        {"input_tokens": 80, "output_tokens": 2, "cache_read_tokens": 64},
+    ),
+    "OpenRouter": (
+        {
+            "prompt_tokens": 80,
+            "completion_tokens": 9,
+            "cost": 0.002,
+            "prompt_tokens_details": {"cached_tokens": 64, "cache_write_tokens": 6},
+            "completion_tokens_details": {"reasoning_tokens": 7},
+        },
+        {
+            "input_tokens": 80,
+            "output_tokens": 9,
+            "cache_read_tokens": 64,
+            "cache_write_tokens": 6,
+            "reasoning_tokens": 7,
+        },
+    ),
+    "a gateway that names the write within the details": (
+        {
+            "prompt_tokens": 80,
+            "completion_tokens": 2,
+            "prompt_tokens_details": {"cached_tokens": 0, "cache_creation_input_tokens": 6},
+        },
+        {"input_tokens": 80, "output_tokens": 2, "cache_read_tokens": 0, "cache_write_tokens": 6},
+    ),
+    "llama.cpp and vLLM": (
+        {
+            "prompt_tokens": 80,
+            "completion_tokens": 2,
+            "total_tokens": 82,
+            "prompt_tokens_details": {"cached_tokens": 64},
+        },
+        {"input_tokens": 80, "output_tokens": 2, "cache_read_tokens": 64},
+    ),
+    "vLLM without a cache": (
+        {"prompt_tokens": 80, "completion_tokens": 2, "total_tokens": 82, "prompt_tokens_details": None},
+        {"input_tokens": 80, "output_tokens": 2},
+    ),
     "zero is a count": (
         {"prompt_tokens": 0, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}},
         {"input_tokens": 0, "output_tokens": 0, "cache_read_tokens": 0},
@@ -155,6 +204,21 @@ def test_token_counts_of_every_dialect_come_under_one_set_of_names(case: str) ->
     assert read_usage(reported) == expected
 
 
+def test_llama_cpp_tells_of_its_cache_in_timings(server: Any, steps: Any, ask: Any) -> None:
+    server.play(steps.ok(timings={"cache_n": 7, "prompt_n": 4, "prompt_ms": 3.5}))
+    assert ask(OpenAIProxy(server.url), EXAMPLE)["usage"] == {
+        "input_tokens": 11,
+        "output_tokens": 3,
+        "cache_read_tokens": 7,
+    }
+
+
+def test_a_streamed_usage_may_come_beside_the_choices(server: Any, steps: Any, ask: Any) -> None:
+    end = steps.delta(finish_reason="stop") | {"x_groq": {"usage": {"prompt_tokens": 9, "completion_tokens": 2}}}
+    server.play(steps.stream(steps.delta("Italy"), end))
+    assert ask(OpenAIProxy(server.url, stream=True), EXAMPLE)["usage"] == {"input_tokens": 9, "output_tokens": 2}
+
+
 def test_usage_sums_count_by_count() -> None:
     summed = add_usage([{"input_tokens": 1, "output_tokens": 2}, {}, {"input_tokens": 3, "reasoning_tokens": 4}])
     assert summed == {"input_tokens": 4, "output_tokens": 2, "reasoning_tokens": 4}
@@ -171,6 +235,14 @@ HEADERS = [
     ("anthropic-ratelimit-requests-remaining", True),
     ("retry-after", True),
     ("openai-processing-ms", True),
+    ("fireworks-cached-prompt-tokens", True),
+    ("cf-cache-status", True),
+    ("server", True),
+    ("via", True),
+    ("content-length", False),
+    ("access-control-allow-origin", False),
+    ("strict-transport-security", False),
+    ("www-authenticate", False),
     ("set-cookie", False),
     ("authorization", False),
     ("proxy-authenticate", False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -456,15 +456,26 @@ def proxies_of(flags: Mapping[str, Any]) -> list[Any]:
         raise ConfigurationError(
             f"There are {len(names)} --name but {len(urls)} --proxy: each name belongs to a proxy."
         )
-    labels = [*names, *(_host(url) for url in urls[len(names) :])]
+    labels = list(names)
+    for url in urls[len(names) :]:
+        labels.append(_label(url, labels))
     model = {"model": flags["model"]} if flags["model"] else {}
     return [SystemSpec("openai", {"base_url": url, **model}, label) for url, label in zip(urls, labels, strict=True)]
 
 
-def _host(url: str) -> str:
+def _label(url: str, taken: Sequence[str]) -> str:
+    """Return a name for a proxy that has none: its host, with the path or a number when that is taken."""
     from urllib.parse import urlsplit
 
-    return urlsplit(url if "//" in url else f"//{url}").netloc.rpartition("@")[2] or url
+    parts = urlsplit(url if "//" in url else f"//{url}")
+    host = parts.netloc.rpartition("@")[2] or url
+    path = parts.path.strip("/").removesuffix("v1").strip("/")
+    with_path = f"{host}/{path}" if path else host
+    return next(
+        name
+        for name in (host, with_path, *(f"{with_path}-{number}" for number in range(2, 2 + len(taken))))
+        if name not in taken
+    )
 
 
 def _default_path(request: Any) -> Path:

@@ -19,8 +19,11 @@ class CallRefusedError(Exception):
 def is_refusal(error: BaseException) -> bool:
     """Whether an error says that its endpoint is asked too often.
 
-    Seen is a status of 429 or 529 in ``status``, ``status_code`` or ``code`` of the error or of its ``response``.
+    Seen is a status of 429 or 529 in ``status``, ``status_code`` or ``code`` of the error or of its ``response``. An error
+    that says of itself ``retryable = False`` is none: a quota that is spent does not come back by waiting.
     """
+    if getattr(error, "retryable", None) is False:
+        return False
     return any(
         getattr(holder, name, None) in _TOO_OFTEN
         for holder in (error, getattr(error, "response", None))

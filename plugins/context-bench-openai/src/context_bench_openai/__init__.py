@@ -19,7 +19,7 @@ from context_bench_openai.errors import (
 )
 from context_bench_openai.layouts import build_messages
 from context_bench_openai.proxy import OpenAIProxy
-from context_bench_openai.reply import ChatReply
+from context_bench_openai.reply import ChatReply, EmbeddingReply
 
 __all__ = [
     "ChatClient",
@@ -27,6 +27,7 @@ __all__ = [
     "ContextTooLongError",
     "CredentialsRefusedError",
     "DeclaredFailureError",
+    "EmbeddingReply",
     "Endpoint",
     "EndpointError",
     "EndpointTimeoutError",

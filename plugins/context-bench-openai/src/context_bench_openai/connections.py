@@ -14,35 +14,39 @@ from typing import Any
 
 import httpx
 
+from context_bench_openai.direct import Begin, DirectConnection, DirectPost
+from context_bench_openai.incoming import IncomingResponse
+from context_bench_openai.network import Network
+
 _ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0)
 
 
 class Connections:
-    """Lends HTTP clients of one connection each, and keeps those that come back for the next caller.
+    """Lends connections, and keeps those that come back for the next caller.
 
-    One client with hundreds of connections would search all of them at each request, which costs more than the request:
-    with 256 in flight 19 ms instead of 1 (httpx 0.28). The latest to come back is the first to go out, so no more
-    connections stay warm than are needed.
+    Threads, and whatever goes through a proxy, get HTTP clients of httpx with one connection each: one client with
+    hundreds of connections would search all of them at each request, which costs more than the request (with 256 in
+    flight 19 ms instead of 1, httpx 0.28). Event loops get connections of our own where they can. The latest to come
+    back is the first to go out, so no more connections stay warm than are needed.
 
     Connections of an event loop are closed with that loop, so that several ``asyncio.run`` in a row work. A forked or
     unpickled copy opens its own. Cookies are never kept: one row must not change the next.
 
     Args:
         timeout: Seconds to wait for a connection or for the next bytes, or None for no limit.
-        trust_env: Whether ``HTTP_PROXY`` and its relatives apply.
-        needs_certificates: Whether any connection uses TLS. Reading the certificates takes longer than many a request;
-            without them a TLS connection is refused, not trusted.
+        network: Proxies and certificates.
+        uses_tls: Whether the endpoint is asked over TLS.
     """
 
-    def __init__(self, timeout: float | None, trust_env: bool, needs_certificates: bool = True) -> None:
+    def __init__(self, timeout: float | None, network: Network, uses_tls: bool = True) -> None:
         self._timeout = timeout
-        self._trust_env = trust_env
-        self._needs_certificates = needs_certificates
+        self._network = network
+        self._uses_tls = uses_tls
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._certificates: ssl.SSLContext | None = None
         self._idle: list[httpx.Client] = []
-        self._idle_of_loop: dict[asyncio.AbstractEventLoop, _LoopClients] = {}
+        self._idle_of_loop: dict[asyncio.AbstractEventLoop, _LoopConnections] = {}
         weakref.finalize(self, _close_all, self._idle)
 
     @contextmanager
@@ -64,12 +68,41 @@ class Connections:
     @asynccontextmanager
     async def async_client(self) -> AsyncIterator[httpx.AsyncClient]:
         """Lend a client to a task of the running event loop."""
-        idle = (await self._clients_of(asyncio.get_running_loop())).idle
+        idle = (await self._connections_of(asyncio.get_running_loop())).clients
         client = idle.pop() if idle else httpx.AsyncClient(**self._settings())
         try:
             yield client
         finally:
             idle.append(client)
+
+    async def exchange(self, post: DirectPost, body: bytes, begin: Begin, seconds: float | None) -> IncomingResponse:
+        """Send a request on a connection of the running event loop, and return the whole response.
+
+        Args:
+            post: Where to, and with which headers.
+            body: The body.
+            begin: Makes what takes the response, of status and headers.
+            seconds: How long it may take, connecting included; None for no limit.
+        """
+        loop = asyncio.get_running_loop()
+        idle = (self._idle_of_loop.get(loop) or await self._connections_of(loop)).direct
+        connection = None
+        while idle and connection is None:
+            connection = idle.pop()
+            if not connection.is_reusable:
+                connection.close()
+                connection = None
+        if connection is None:
+            started = loop.time()
+            connection = await post.connect(self._trusted(), seconds)
+            seconds = None if seconds is None else max(0.0, seconds - (loop.time() - started))
+        try:
+            return await connection.exchange(post.request(body), begin, seconds)
+        finally:
+            if connection.is_reusable:
+                idle.append(connection)
+            else:
+                connection.close()
 
     def close(self) -> None:
         """Close the idle connections of the threads; a later call opens new ones."""
@@ -77,55 +110,62 @@ class Connections:
 
     async def aclose(self) -> None:
         """Close the idle connections of the running event loop; a later call opens new ones."""
-        clients = self._idle_of_loop.get(asyncio.get_running_loop())
-        if clients is not None:
-            await _aclose_all(clients.idle)
+        connections = self._idle_of_loop.get(asyncio.get_running_loop())
+        if connections is not None:
+            await connections.aclose()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Connections, (self._timeout, self._trust_env, self._needs_certificates)
+        return Connections, (self._timeout, self._network, self._uses_tls)
 
-    async def _clients_of(self, loop: asyncio.AbstractEventLoop) -> _LoopClients:
-        clients = self._idle_of_loop.get(loop)
-        if clients is None:
-            clients = _LoopClients()
-            await clients.lifetime.__anext__()
+    async def _connections_of(self, loop: asyncio.AbstractEventLoop) -> _LoopConnections:
+        connections = self._idle_of_loop.get(loop)
+        if connections is None:
+            connections = _LoopConnections()
+            await connections.lifetime.__anext__()
             with self._lock:
                 for closed in [known for known in self._idle_of_loop if known.is_closed()]:
                     del self._idle_of_loop[closed]
-                self._idle_of_loop[loop] = clients
-        return clients
+                self._idle_of_loop[loop] = connections
+        return connections
 
-    def _settings(self) -> dict[str, Any]:
+    def _trusted(self) -> ssl.SSLContext:
         with self._lock:
             if self._certificates is None:
-                self._certificates = (
-                    httpx.create_ssl_context() if self._needs_certificates else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-                )
+                self._certificates = self._network.certificates(self._uses_tls)
+            return self._certificates
+
+    def _settings(self) -> dict[str, Any]:
         return {
             "timeout": self._timeout,
-            "trust_env": self._trust_env,
-            "verify": self._certificates,
+            "verify": self._trusted(),
             "limits": _ONE_CONNECTION,
             "cookies": CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            **self._network.settings(),
         }
 
 
-class _LoopClients:
-    """The idle clients of one event loop; they are closed when the loop ends.
+class _LoopConnections:
+    """The idle connections of one event loop; they are closed when the loop ends.
 
     asyncio closes the unfinished asynchronous generators of a loop before the loop itself, and so `lifetime` is one.
     """
 
     def __init__(self) -> None:
-        self.idle: list[httpx.AsyncClient] = []
-        self.lifetime = _close_all_in_the_end(self.idle)
+        self.clients: list[httpx.AsyncClient] = []
+        self.direct: list[DirectConnection] = []
+        self.lifetime = _close_in_the_end(self.clients, self.direct)
+
+    async def aclose(self) -> None:
+        await _aclose_all(self.clients, self.direct)
 
 
-async def _close_all_in_the_end(idle: list[httpx.AsyncClient]) -> AsyncGenerator[None, None]:
+async def _close_in_the_end(
+    clients: list[httpx.AsyncClient], direct: list[DirectConnection]
+) -> AsyncGenerator[None, None]:
     try:
         yield
     finally:
-        await _aclose_all(idle)
+        await _aclose_all(clients, direct)
 
 
 def _close_all(idle: list[httpx.Client]) -> None:
@@ -133,6 +173,12 @@ def _close_all(idle: list[httpx.Client]) -> None:
         idle.pop().close()
 
 
-async def _aclose_all(idle: list[httpx.AsyncClient]) -> None:
-    while idle:
-        await idle.pop().aclose()
+async def _aclose_all(clients: list[httpx.AsyncClient], direct: list[DirectConnection]) -> None:
+    closing = list(direct)
+    direct.clear()
+    for connection in closing:
+        connection.close()
+    while clients:
+        await clients.pop().aclose()
+    if closing:
+        await asyncio.wait([connection.lost for connection in closing], timeout=1.0)

@@ -87,7 +87,12 @@ def output_of(reply: ChatReply) -> dict[str, Any]:
         "latency": reply.latency,
         "attempts": reply.attempts,
     }
-    present = {"ttft": reply.ttft, "refusal": reply.refusal, "reasoning": reply.reasoning}
+    present = {
+        "ttft": reply.ttft,
+        "refusal": reply.refusal,
+        "reasoning": reply.reasoning,
+        "logprobs": reply.logprobs,
+    }
     output.update((name, value) for name, value in present.items() if value is not None)
     if reply.envelope:
         output["envelope"] = dict(reply.envelope)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import ipaddress
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urljoin, urlsplit, urlunsplit
 
 import httpx
@@ -19,10 +19,14 @@ _SECRET_NAME = re.compile(
 )
 _REDACTED = "REDACTED"
 
+CHAT = "chat/completions"
+COMPLETIONS = "completions"
+EMBEDDINGS = "embeddings"
+
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The chat-completions URL of a server, with what may be shown of it.
+    """The URL of one operation of a server, chat completions unless said otherwise, with what may be shown of it.
 
     >>> Endpoint.parse("localhost:8080").url
     'http://localhost:8080/v1/chat/completions'
@@ -47,7 +51,7 @@ class Endpoint:
 
     @classmethod
     def parse(cls, base_url: str) -> Endpoint:
-        """Read a base URL, with or without ``/v1``, trailing slash or the whole ``/chat/completions`` path.
+        """Read a base URL, with or without ``/v1``, trailing slash or the whole path of an operation.
 
         A missing scheme means ``http`` for this machine. For other hosts it is refused, because guessing
         would send a key in clear text or fail late.
@@ -58,7 +62,7 @@ class Endpoint:
         parts = _split(base_url)
         host, port = _host_and_port(parts, base_url)
         label = host if port is None else f"{host}:{port}"
-        path = _completions_path(parts.path)
+        path = _path_of_chat(parts.path)
         address = urlunsplit((parts.scheme, label, path, parts.query, ""))
         try:
             url = str(httpx.URL(address))
@@ -76,6 +80,14 @@ class Endpoint:
             secrets=tuple(filter(None, (password, (authorization or "")[6:], *query_secrets))),
         )
 
+    def at(self, operation: str) -> Endpoint:
+        """Return the endpoint of another operation of the same server.
+
+        >>> Endpoint.parse("localhost:8080").at("embeddings").url
+        'http://localhost:8080/v1/embeddings'
+        """
+        return replace(self, url=_other_operation(self.url, operation), shown=_other_operation(self.shown, operation))
+
     def follow(self, location: str) -> Endpoint | None:
         """Return the endpoint that a redirect points to when it is on the same host, else None.
 
@@ -86,17 +98,25 @@ class Endpoint:
             there = urlsplit(urljoin(self.url, location))
             if (there.scheme, there.hostname, _port(there)) != (here.scheme, here.hostname, _port(here)):
                 return None
-        except ValueError:
+            url = str(
+                httpx.URL(urlunsplit((there.scheme, there.netloc.rpartition("@")[2], there.path, there.query, "")))
+            )
+        except (ValueError, httpx.InvalidURL):
             return None
         query, query_secrets = _without_secrets(there.query)
         return Endpoint(
-            url=urlunsplit((there.scheme, there.netloc.rpartition("@")[2], there.path, there.query, "")),
+            url=url,
             shown=urlunsplit((there.scheme, there.netloc.rpartition("@")[2], there.path, query, "")),
             label=self.label,
             authorization=self.authorization,
             is_local=self.is_local,
             secrets=(*self.secrets, *query_secrets),
         )
+
+
+def _other_operation(url: str, operation: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=parts.path.removesuffix(CHAT) + operation))
 
 
 def names_a_secret(name: str) -> bool:
@@ -155,18 +175,20 @@ def _host_and_port(parts: SplitResult, base_url: str) -> tuple[str, int | None]:
     return _bracketed(host), None if port == _DEFAULT_PORTS[parts.scheme] else port
 
 
-def _completions_path(path: str) -> str:
-    """Return the path to post to.
+def _path_of_chat(path: str) -> str:
+    """Return the path of chat completions.
 
-    ``/v1`` is added unless the path names a version already (``/v1``, ``/api/v3``, ``/v1beta/openai``) or an Azure
-    deployment; a path that ends in ``/chat/completions`` is taken as it is.
+    ``/v1`` is added unless the path names a version already (``/v1``, ``/api/v3``, ``/v1beta/openai``), an Azure
+    deployment, or an operation such as ``/chat/completions``, which then stands where the path ends.
     """
     segments = [segment for segment in path.split("/") if segment]
-    if segments[-2:] == ["chat", "completions"]:
-        return "/" + "/".join(segments)
+    for operation in (CHAT, COMPLETIONS, EMBEDDINGS):
+        named = operation.split("/")
+        if segments[-len(named) :] == named:
+            return "/" + "/".join([*segments[: -len(named)], CHAT])
     if "deployments" not in segments and not any(map(_VERSION_SEGMENT.fullmatch, segments)):
         segments.append("v1")
-    return "/" + "/".join([*segments, "chat", "completions"])
+    return "/" + "/".join([*segments, CHAT])
 
 
 def _without_secrets(query: str) -> tuple[str, list[str]]:

@@ -9,7 +9,7 @@
      |   +- RateLimitedError          429
      +- ServerFailedError             the server answered 5xx, or an error inside a 200
      +- RedirectRefusedError          the server pointed to another host
-     +- UnusableReplyError            a 200 whose body is no chat completion
+     +- UnusableReplyError            a 200 whose body is not what was asked for
      +- DeclaredFailureError          a proxy said in a header that it did not do its work
 
     EndpointURLError             a base URL that cannot be one (a ValueError, raised before any call)
@@ -88,7 +88,7 @@ class RedirectRefusedError(EndpointError):
 
 
 class UnusableReplyError(EndpointError):
-    """The server said 200, and the body is no chat completion."""
+    """The server said 200, and the body is not what was asked for."""
 
     finding = "unusable-reply"
 

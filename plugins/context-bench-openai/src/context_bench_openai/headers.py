@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from context_bench_openai.endpoint import names_a_secret
 
-_RECORDED = re.compile(
-    r"x-.*|server-timing|(.*-)?ratelimit(-.*)?|retry-after|openai-(model|version|processing-ms)|age|via|cf-cache-status"
+DEFAULT_FAILURE_HEADERS = ("x-headroom-compression-failed=true",)
+_FRAMING = re.compile(
+    r"content-.*|transfer-encoding|connection|keep-alive|proxy-connection|upgrade|trailer|te|date|vary|expires|pragma|"
+    r"last-modified|accept-ranges|allow|location|access-control-.*|strict-transport-security|alt-svc|nel|report-to|"
+    r"reporting-endpoints|referrer-policy|permissions-policy|cross-origin-.*|x-content-type-options|x-frame-options|"
+    r"x-xss-protection|www-authenticate|proxy-authenticate"
 )
 _LONGEST_VALUE = 1024
 _MOST_HEADERS = 64
 
 
 def recorded_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that a proxy or gateway added about its work, names in lower case.
+    """Return the headers that server, proxy and gateway added about their work, names in lower case.
 
-    Recorded are ``x-*``, ``server-timing``, rate limits and the like. Cookies and everything whose name sounds like a
-    credential stay out.
+    Recorded is all but what every HTTP response has (lengths, types, dates, policies for browsers), cookies, and whatever has
+    a name that sounds like a credential.
 
     >>> recorded_headers({"X-Kompact-Tokens-Saved": "29", "Set-Cookie": "a=b", "X-Api-Key": "sk"})
     {'x-kompact-tokens-saved': '29'}
     """
-    named = ((name.lower(), value[:_LONGEST_VALUE]) for name, value in headers.items())
-    safe = [(name, value) for name, value in named if _RECORDED.fullmatch(name) and not names_a_secret(name)]
+    safe = [(name.lower(), value[:_LONGEST_VALUE]) for name, value in headers.items() if _is_recorded(name.lower())]
     return dict(sorted(safe)[:_MOST_HEADERS])
+
+
+@lru_cache(maxsize=1024)
+def _is_recorded(name: str) -> bool:
+    return not _FRAMING.fullmatch(name) and not names_a_secret(name)
 
 
 class FailureHeaders:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from context_bench_openai.endpoint import Endpoint
 from context_bench_openai.errors import DeclaredFailureError, EndpointError, RedirectRefusedError, UnusableReplyError
 from context_bench_openai.headers import FailureHeaders, recorded_headers
+from context_bench_openai.operations import Operation
 from context_bench_openai.redaction import Redaction
 from context_bench_openai.refusals import refusal
-from context_bench_openai.reply import ChatReply, read_completion
 from context_bench_openai.streaming import EventStream
 
 _LARGEST_BODY = 64 * 1024 * 1024
+_Reply = TypeVar("_Reply")
 
 
 class IncomingResponse:
@@ -83,8 +84,12 @@ class IncomingResponse:
             )
         return there
 
-    def reply(self, attempt: int) -> ChatReply:
+    def reply(self, operation: Operation[_Reply], attempt: int) -> _Reply:
         """Return the reply of the complete response.
+
+        Args:
+            operation: What was asked for.
+            attempt: Which request this was, counted from 1.
 
         Raises:
             EndpointError: The response is no usable reply.
@@ -97,8 +102,9 @@ class IncomingResponse:
                 f"{self._endpoint.shown} says that it did not do its work: {declared}.", status=self._status
             )
         content = self._stream.completion() if self._stream is not None else self._json()
-        return ChatReply(
-            **read_completion(self._endpoint.shown, content),
+        return operation.read(
+            self._endpoint.shown,
+            content,
             headers={name: self._redaction.of(value) for name, value in recorded_headers(self._headers).items()},
             latency=perf_counter() - self._started,
             ttft=self._ttft,

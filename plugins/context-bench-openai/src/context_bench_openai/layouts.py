@@ -35,7 +35,7 @@ def build_messages(
     opening = opening_messages(system_prompt)
     if example.get("turns"):
         return opening + messages_of_turns(example["turns"])
-    context, question = _text(example.get("context")), _text(example.get("question"))
+    context, question = text_of_field(example.get("context")), text_of_field(example.get("question"))
     texts = [text for text in (context, question) if text.strip()]
     if not texts:
         raise ValueError(
@@ -112,7 +112,8 @@ def _message_of_turn(turn: Any, position: int) -> Message:
     raise ValueError(f"turns[{position}] must be text or a mapping with `role` and `content`.")
 
 
-def _text(value: Any) -> str:
+def text_of_field(value: Any) -> str:
+    """Return a field of an example as text: paragraphs of a list apart, anything else that is no text as JSON."""
     if value is None:
         return ""
     if isinstance(value, str):

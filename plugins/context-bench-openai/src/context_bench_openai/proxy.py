@@ -6,17 +6,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from context_bench_openai.callable_identity import callable_identity
-from context_bench_openai.client import DEFAULT_FAILURE_HEADERS, ChatClient
+from context_bench_openai.client import ChatClient
 from context_bench_openai.conversation import Conversation, Replies, output_of
-from context_bench_openai.endpoint import names_a_secret
+from context_bench_openai.endpoint import CHAT, COMPLETIONS, names_a_secret
 from context_bench_openai.errors import EndpointError
 from context_bench_openai.extra_body import read_extra_body
+from context_bench_openai.headers import DEFAULT_FAILURE_HEADERS
 from context_bench_openai.layouts import Message, build_messages, layout_named, messages_of_turns, opening_messages
 from context_bench_openai.models import offered_models
+from context_bench_openai.parameters import request_parameters
+from context_bench_openai.prompts import PromptTemplate, plain_prompt
 
 ADAPTER_VERSION = "1"
+ENDPOINTS = ("chat", "completions")
+_PATHS = {"chat": CHAT, "completions": COMPLETIONS}
+_FIELDS = ("context", "question", "turns", "multi_turn")
 _RESERVED = {
     "messages": "the argument layout or build_messages",
+    "prompt": "the argument prompt_template",
     "model": "the argument model",
     "stream": "the argument stream",
 }
@@ -28,7 +35,7 @@ class OpenAIProxy:
     ``process`` returns ``response``, ``usage`` (``input_tokens``, ``output_tokens``, ``cache_read_tokens``,
     ``cache_write_tokens``, ``reasoning_tokens`` as far as reported), ``finish_reason``, ``model``, ``headers`` (those
     that the proxy added), ``latency`` and ``attempts``; where they exist also ``tool_calls``, ``refusal``,
-    ``reasoning``, ``ttft`` and ``envelope`` (the reply's ``id`` and ``created``). A call without a usable
+    ``reasoning``, ``logprobs``, ``ttft`` and ``envelope`` (the reply's ``id`` and ``created``). A call without a usable
     reply raises an `EndpointError`: an error text is never a response.
 
         system = OpenAIProxy("http://localhost:7878", model="gpt-4o-mini", name="kompact")
@@ -54,6 +61,13 @@ class OpenAIProxy:
         cache_salt: A line in front of the first message, so that no prompt begins as those of another system do.
         extra_headers: Further request headers, as a mapping or ``name: value`` lines.
         failure_headers: Response headers that make a row a failure, as ``name`` or ``name=value``.
+        endpoint: ``chat`` sends messages to ``/chat/completions``, ``completions`` a prompt to ``/completions``.
+        prompt_template: Text with fields of the example in braces: the prompt, or the one user message.
+        max_completion_tokens: Most tokens of a reply, reasoning included, under the name that newer models ask for.
+        stop: Texts at which the model stops.
+        logprobs: Whether to ask for the log probabilities of the tokens, which are then in the output.
+        top_logprobs: How many alternatives of each token to ask for; more than 0 switches ``logprobs`` on.
+        organization, project, http_proxy, ca_bundle, client_cert, verify, transport: As in `ChatClient`.
 
     Raises:
         ValueError: An argument cannot be used; the message says what to write instead.
@@ -81,12 +95,26 @@ class OpenAIProxy:
         cache_salt: str | None = None,
         extra_headers: Mapping[str, str] | Iterable[str] | None = None,
         failure_headers: Iterable[str] = DEFAULT_FAILURE_HEADERS,
+        endpoint: str = "chat",
+        prompt_template: str | None = None,
+        max_completion_tokens: int | None = None,
+        stop: str | Sequence[str] | None = None,
+        logprobs: bool = False,
+        top_logprobs: int | None = None,
+        organization: str | None = None,
+        project: str | None = None,
+        http_proxy: str | None = None,
+        ca_bundle: str | None = None,
+        client_cert: str | None = None,
+        verify: bool = True,
+        transport: str = "auto",
     ) -> None:
         if not str(model or "").strip():
             raise ValueError(f"model must be the name of a model, not {model!r}.")
         layout_named(layout)
         if build_messages is not None and not callable(build_messages):
             raise TypeError("build_messages must be a function from an example to a list of messages.")
+        _check_way_of_asking(endpoint, layout, build_messages is not None, prompt_template is not None)
         self._client = ChatClient(
             base_url,
             api_key,
@@ -96,20 +124,44 @@ class OpenAIProxy:
             retry_base_delay=retry_base_delay,
             extra_headers=extra_headers,
             failure_headers=failure_headers,
+            organization=organization,
+            project=project,
+            http_proxy=http_proxy,
+            ca_bundle=ca_bundle,
+            client_cert=client_cert,
+            verify=verify,
+            transport=transport,
         )
         self.name = name or f"openai_proxy_{self._client.endpoint.label}"
         self.model = model
         self.cache_salt = cache_salt
         self.layout = layout
         self.system_prompt = system_prompt
-        self.reads: tuple[str, ...] | None = None if build_messages else ("context", "question", "turns", "multi_turn")
+        self._endpoint = endpoint
         self._build_messages = build_messages
-        sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "seed": seed}
-        self._parameters = {
-            **{parameter: value for parameter, value in sampling.items() if value is not None},
-            **read_extra_body(extra_body, _RESERVED),
-        }
+        self._template = PromptTemplate(prompt_template) if prompt_template is not None else None
+        self._parameters = request_parameters(
+            endpoint,
+            {
+                "temperature": temperature,
+                "top_p": top_p,
+                "max_tokens": max_tokens,
+                "max_completion_tokens": max_completion_tokens,
+                "seed": seed,
+                "stop": stop,
+            },
+            logprobs,
+            top_logprobs,
+            read_extra_body(extra_body, _RESERVED),
+        )
         self._stream = stream
+
+    @property
+    def reads(self) -> tuple[str, ...] | None:
+        """The fields of an example that it looks at; None when only ``build_messages`` knows."""
+        if self._build_messages is not None:
+            return None
+        return _FIELDS if self._template is None else tuple(dict.fromkeys((*_FIELDS, *self._template.fields)))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._client.endpoint.shown!r}, model={self.model!r}, name={self.name!r})"
@@ -132,6 +184,8 @@ class OpenAIProxy:
             EndpointError: The endpoint gave no usable reply.
             ValueError: The example has nothing to ask.
         """
+        if self._endpoint == "completions":
+            return output_of(self._client.complete(self._prompt(example), stream=self._stream, **self._parameters))
         if self._is_conversation(example):
             return self.process_conversation(example["turns"]).output
         return output_of(
@@ -140,6 +194,9 @@ class OpenAIProxy:
 
     async def aprocess(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the endpoint's answer to an example without blocking the event loop; see `process`."""
+        if self._endpoint == "completions":
+            prompt = self._prompt(example)
+            return output_of(await self._client.acomplete(prompt, stream=self._stream, **self._parameters))
         if self._is_conversation(example):
             return (await self.aprocess_conversation(example["turns"])).output
         return output_of(
@@ -155,6 +212,7 @@ class OpenAIProxy:
         Args:
             turns: User turns as text, or turns as ``{"role", "content"}``.
         """
+        self._check_conversational()
         conversation = Conversation(turns, self.system_prompt)
         for messages in conversation.requests():
             conversation.add(self._client.chat(self._salted(messages), stream=self._stream, **self._parameters))
@@ -168,16 +226,19 @@ class OpenAIProxy:
         Args:
             turns: Turns as for `process_conversation`, each user turn but the last with its answer behind it.
         """
-        messages = opening_messages(self.system_prompt) + messages_of_turns(turns)
+        self._check_conversational()
+        messages = self._salted(opening_messages(self.system_prompt) + messages_of_turns(turns))
         return output_of(self._client.chat(messages, stream=self._stream, **self._parameters))
 
     async def aprocess_turn(self, turns: Sequence[Any]) -> dict[str, Any]:
         """Return the endpoint's answer to the last of the turns without blocking the event loop."""
-        messages = opening_messages(self.system_prompt) + messages_of_turns(turns)
+        self._check_conversational()
+        messages = self._salted(opening_messages(self.system_prompt) + messages_of_turns(turns))
         return output_of(await self._client.achat(messages, stream=self._stream, **self._parameters))
 
     async def aprocess_conversation(self, turns: Sequence[Any]) -> Replies:
         """Return the assistant messages of a conversation without blocking the event loop."""
+        self._check_conversational()
         conversation = Conversation(turns, self.system_prompt)
         for messages in conversation.requests():
             conversation.add(await self._client.achat(self._salted(messages), stream=self._stream, **self._parameters))
@@ -190,10 +251,11 @@ class OpenAIProxy:
         return {
             "adapter": "openai",
             "version": ADAPTER_VERSION,
-            "endpoint": self._client.endpoint.shown,
+            "endpoint": self._client.endpoint.at(_PATHS[self._endpoint]).shown,
             "model": self.model,
             "layout": self.layout if builder is None else None,
             "build_messages": callable_identity(builder) if builder is not None else None,
+            "prompt_template": self._template.text if self._template is not None else None,
             "system_prompt": self.system_prompt,
             "parameters": self._parameters,
             "stream": self._stream,
@@ -231,10 +293,33 @@ class OpenAIProxy:
     def _is_conversation(self, example: Mapping[str, Any]) -> bool:
         return self._build_messages is None and bool(example.get("multi_turn")) and bool(example.get("turns"))
 
+    def _check_conversational(self) -> None:
+        if self._endpoint == "completions":
+            raise ValueError("A conversation (`turns`) needs the chat endpoint: a prompt has no turns.")
+
     def _messages(self, example: Mapping[str, Any]) -> list[Message]:
+        if self._template is not None and not example.get("turns"):
+            return [*opening_messages(self.system_prompt), {"role": "user", "content": self._template.prompt(example)}]
         if self._build_messages is None:
             return build_messages(example, self.layout, self.system_prompt)
         built = self._build_messages(example)
         if not isinstance(built, (list, tuple)) or not all(isinstance(message, Mapping) for message in built):
             raise TypeError(f"build_messages must return a list of messages, not {type(built).__name__}.")
         return [dict(message) for message in built]
+
+    def _prompt(self, example: Mapping[str, Any]) -> str:
+        if self._template is None:
+            prompt = plain_prompt(example, self.system_prompt)
+        else:
+            prompt = self._template.prompt(example)
+            prompt = f"{self.system_prompt}\n\n{prompt}" if self.system_prompt else prompt
+        return f"{self.cache_salt}\n{prompt}" if self.cache_salt else prompt
+
+
+def _check_way_of_asking(endpoint: str, layout: str, builds_messages: bool, has_template: bool) -> None:
+    if endpoint not in ENDPOINTS:
+        raise ValueError(f"No endpoint is called {endpoint!r}. There is: {', '.join(ENDPOINTS)}.")
+    if endpoint == "completions" and (builds_messages or layout != "system"):
+        raise ValueError("layout and build_messages make messages; endpoint='completions' takes a prompt_template.")
+    if has_template and (builds_messages or layout != "system"):
+        raise ValueError("prompt_template stands in place of layout and build_messages: give one of them.")

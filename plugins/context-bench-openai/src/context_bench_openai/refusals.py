@@ -20,6 +20,7 @@ from context_bench_openai.retrying import wait_asked_for
 
 _LONGEST_WORDS = 600
 _RETRYABLE_CLIENT_STATUSES = {408, 425, 429}
+_NEVER_IMPLEMENTED = {501, 505}
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context|context (length|size|window)|"
     r"(prompt|input|request) (is )?too (long|large)|too many (input )?tokens|exceeds? the (available )?context|"
@@ -112,7 +113,7 @@ def _is_worth_another_try(status: int, headers: Mapping[str, str], codes: set[st
     told = headers.get("x-should-retry", "").strip().lower()
     if told in ("true", "false"):
         return told == "true"
-    return status >= 500 or status in _RETRYABLE_CLIENT_STATUSES
+    return (status >= 500 and status not in _NEVER_IMPLEMENTED) or status in _RETRYABLE_CLIENT_STATUSES
 
 
 def _says_too_long(words: str, codes: set[str]) -> bool:

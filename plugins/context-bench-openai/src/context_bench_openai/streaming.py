@@ -22,6 +22,7 @@ class EventStream:
         self._done = False
         self._texts: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": []}
         self._calls: dict[int, dict[str, Any]] = {}
+        self._logprobs: dict[str, list[Any]] = {}
         self._finish_reason: Any = None
         self._seen: dict[str, Any] = {}
         self._has_choice = False
@@ -49,7 +50,8 @@ class EventStream:
             )
         message: dict[str, Any] = {name: "".join(parts) for name, parts in self._texts.items()}
         message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
-        choice = {"message": message, "finish_reason": self._finish_reason}
+        choice: dict[str, Any] = {"message": message, "text": message["content"], "finish_reason": self._finish_reason}
+        choice["logprobs"] = self._logprobs
         return {**self._seen, "choices": [choice] if self._has_choice else []}
 
     def _take(self, line: bytes) -> None:
@@ -61,14 +63,19 @@ class EventStream:
 
     def _add(self, event: Mapping[str, Any]) -> None:
         self._seen.update(
-            (name, event[name]) for name in ("id", "created", "model", "usage", "error") if event.get(name)
+            (name, event[name]) for name in ("id", "created", "model", "usage", "timings", "error") if event.get(name)
         )
+        groq = event.get("x_groq")
+        if isinstance(groq, Mapping) and groq.get("usage"):
+            self._seen.setdefault("usage", groq["usage"])
         choices = event.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, Mapping) or choice.get("index") not in (0, None):
             return
         self._has_choice = True
         self._finish_reason = choice.get("finish_reason") or self._finish_reason
+        self._add_logprobs(choice.get("logprobs"))
+        self._text("content", choice.get("text"))
         delta = choice.get("delta") or choice.get("message")
         if not isinstance(delta, Mapping):
             return
@@ -84,6 +91,11 @@ class EventStream:
         if text:
             self._texts[name].append(text)
             self.has_token = True
+
+    def _add_logprobs(self, logprobs: Any) -> None:
+        for name, entries in logprobs.items() if isinstance(logprobs, Mapping) else ():
+            if isinstance(entries, list):
+                self._logprobs.setdefault(name, []).extend(entries)
 
     def _add_call(self, call: Mapping[str, Any], position: int) -> None:
         self.has_token = True

@@ -1,0 +1,68 @@
+"""How an example becomes one text: for servers that go on with a prompt, and for prompts of one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from context_bench_openai.layouts import text_of_field
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class PromptTemplate:
+    """A text with fields of the example in braces, such as ``{context}`` and ``{question}``.
+
+    Braces around anything but a name stand for themselves, so JSON can be written as it is.
+
+    >>> PromptTemplate("{context} Q: {question} A:").prompt({"context": "Rome is in Italy.", "question": "Where is Rome?"})
+    'Rome is in Italy. Q: Where is Rome? A:'
+
+    Args:
+        text: The template.
+
+    Raises:
+        ValueError: It names no field: every row would be asked the same.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.fields = tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
+        if not self.fields:
+            raise ValueError("prompt_template names no field of the example; write one in braces, such as {context}.")
+
+    def prompt(self, example: Mapping[str, Any]) -> str:
+        """Return the text for an example.
+
+        Raises:
+            ValueError: The example lacks a field that the template names.
+        """
+        for name in self.fields:
+            if name not in example:
+                known = ", ".join(map(str, example)) or "no fields"
+                raise ValueError(f"prompt_template names {{{name}}}, which the example does not have. It has: {known}.")
+        return _PLACEHOLDER.sub(lambda found: text_of_field(example[found.group(1)]), self.text)
+
+
+def plain_prompt(example: Mapping[str, Any], system_prompt: str | None = None) -> str:
+    """Return system prompt, context and question of an example, a blank line between them.
+
+    >>> plain_prompt({"context": "Rome is in Italy.", "question": "Where is Rome?"})
+    'Rome is in Italy.\\n\\nWhere is Rome?'
+
+    Raises:
+        ValueError: The example has nothing to ask, or is a conversation.
+    """
+    if example.get("turns"):
+        raise ValueError("A conversation (`turns`) needs the chat endpoint: a prompt has no turns.")
+    context, question = text_of_field(example.get("context")), text_of_field(example.get("question"))
+    texts = [text for text in (context, question) if text.strip()]
+    if not texts:
+        raise ValueError(
+            "There is nothing to ask: the example has neither a context nor a question. "
+            f"It has: {', '.join(map(str, example)) or 'no fields'}."
+        )
+    if context.strip() == question.strip():
+        texts = texts[:1]
+    return "\n\n".join([*([system_prompt] if system_prompt else []), *texts])
