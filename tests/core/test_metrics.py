@@ -15,10 +15,12 @@ from context_bench.metrics import (
     ParetoRank,
     PassRate,
     PerDatasetBreakdown,
+    PromptTokens,
+    TrueCompression,
     percentile,
 )
 from context_bench.protocols import Metric
-from context_bench.records import EvalRow, Failure, KeyMeaning
+from context_bench.records import BaselineRow, EvalRow, Failure, KeyMeaning, Usage
 
 
 def row(
@@ -40,7 +42,18 @@ def row(
     )
 
 
-ALL = [Counts, MeanScore, PassRate, CompressionRatio, CostOfPass, Latency, PerDatasetBreakdown, ParetoRank]
+ALL = [
+    Counts,
+    MeanScore,
+    PassRate,
+    CompressionRatio,
+    PromptTokens,
+    TrueCompression,
+    CostOfPass,
+    Latency,
+    PerDatasetBreakdown,
+    ParetoRank,
+]
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
@@ -83,22 +96,54 @@ def test_without_a_scored_row_there_is_no_mean_rather_than_a_zero() -> None:
 
 def test_compression_counts_what_goes_on_to_the_model_against_what_was_given() -> None:
     rows = [
-        row(1.0, input_tokens=100, prompt_tokens=30, response_tokens=5),
-        row(1.0, input_tokens=100, prompt_tokens=50),
+        row(1.0, input_tokens=100, context_tokens=30, response_tokens=5),
+        row(1.0, input_tokens=100, context_tokens=50),
     ]
     assert CompressionRatio().compute(rows) == {
         "compression_ratio": pytest.approx(0.6),
         "mean_input_tokens": 100,
         "mean_output_tokens": 40,
     }
-    passed_through = [row(1.0, input_tokens=100, prompt_tokens=100, response_tokens=20)]
+    passed_through = [row(1.0, input_tokens=100, context_tokens=100, response_tokens=20)]
     assert CompressionRatio().compute(passed_through)["compression_ratio"] == 0.0
     assert CompressionRatio().compute([row(1.0, input_tokens=100, response_tokens=5)]) == {}
 
 
+def test_an_endpoints_count_is_never_held_against_our_own() -> None:
+    reported = [row(1.0, input_tokens=100, usage=Usage(110, 5))]
+    assert CompressionRatio().compute(reported) == {}
+    assert PromptTokens().compute(reported) == {"mean_prompt_tokens": 110}
+    assert PromptTokens().compute([row(1.0, usage=Usage(100, 5, 25)), row(1.0, usage=Usage(100, 5))]) == {
+        "mean_prompt_tokens": 100,
+        "cache_read_share": 0.125,
+    }
+
+
+def test_true_compression_is_what_endpoints_report_against_the_baseline() -> None:
+    rows = [
+        row(1.0, usage=Usage(50), baseline=BaselineRow(100)),
+        row(1.0, usage=Usage(300), baseline=BaselineRow(300)),
+        row(1.0, usage=Usage(10), baseline=BaselineRow(None)),
+        row(1.0, usage=Usage(10)),
+        row(1.0, baseline=BaselineRow(100)),
+        row(1.0, usage=Usage(0), baseline=BaselineRow(100)),
+        row(failed=True, baseline=BaselineRow(100)),
+    ]
+    assert TrueCompression().compute(rows) == {
+        "tokens_saved": pytest.approx(1 - 350 / 400),
+        "tokens_saved_mean": pytest.approx((0.5 + 0.0) / 2),
+        "compression_factor": pytest.approx(400 / 350),
+        "num_compared": 2,
+        "num_uncompared": 5,
+    }
+    assert [found.tokens_saved for found in rows[:3]] == [0.5, 0.0, None]
+    assert TrueCompression().compute([row(1.0, baseline=BaselineRow(5))]) == {"num_compared": 0, "num_uncompared": 1}
+    assert TrueCompression().compute([row(1.0, usage=Usage(10))]) == {}
+
+
 def test_cost_of_pass_is_tokens_for_each_passing_row_and_infinite_when_none_passes() -> None:
     rows = [
-        row(1.0, input_tokens=100, prompt_tokens=40, response_tokens=10),
+        row(1.0, input_tokens=100, usage=Usage(40, 10), response_tokens=10),
         row(0.0, input_tokens=100, response_tokens=10),
     ]
     assert CostOfPass().compute(rows) == {"cost_of_pass": 160.0, "num_passing": 1}

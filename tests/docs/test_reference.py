@@ -210,8 +210,9 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     core = [c.name for c in discover().of_kind("metrics") if c.distribution.name == "context-bench"]
     assert sorted(first(page["The usual metrics"])) == sorted(core)
     rows = [{"context": "a b", "answer": "a", "dataset": label} for label in ("one", "two")]
-    systems = [lambda example: {"context": "a", "response": "a"}, str]
-    result = evaluate([systems[0], _Named()], rows, ["answer-quality"], progress=False)
+    usage = {"prompt_tokens": 2, "completion_tokens": 1, "cache_read_tokens": 1}
+    systems = [lambda example: {"context": "a", "response": "a", "usage": usage}, _Named()]
+    result = evaluate(systems, rows, ["answer-quality"], baseline="<lambda>", progress=False)
     told = {key for line in page["The usual metrics"] for key in line[1].replace("`", "").split(", ")}
     found = {re.sub(r"^dataset:.*", "dataset:LABEL", key) for values in result.summary.values() for key in values}
     assert found == told

@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from context_bench.records import EvalRow
+from context_bench.records import BaselineRow, EvalRow, Usage
 from context_bench.store.entries import Label
 from context_bench.store.runfile import RunFile
 
@@ -25,16 +25,27 @@ class Columns:
         failed: How many of them failed.
         failed_with_value: How many of those count something in the headline.
         latencies: Seconds of the rows that were answered.
-        input_tokens, prompt_tokens, response_tokens: Sums, over the rows whose prompt is known.
-        prompts: How many rows have a known prompt.
-        spent: Tokens of prompt and response over all rows; the given tokens stand in where the prompt is not known.
+        contexts: How many rows have a known ``context_tokens``.
+        input_tokens, context_tokens: Sums over those rows.
+        reported: How many rows have prompt tokens that an endpoint reported.
+        reported_tokens, cached_tokens: Sums over those rows: prompt tokens, and those read from a cache.
+        has_cache_counts: Whether an endpoint said how many were read from a cache.
+        savings: Share of the baseline's prompt tokens that a row did without, for each row that can be compared.
+        compared_tokens, baseline_tokens: Sums over those rows: reported prompt tokens, and the baseline's.
+        has_baseline: Whether a row has a baseline's row beside it.
+        spent: Tokens of prompt and response over all rows: reported, else counted; the given tokens stand in where the
+            prompt is not known.
         names: Dataset labels, in the order of appearance.
     """
 
     def __init__(self, fields: Iterable[str] = ("score",)) -> None:
         self.rows = self.failed = self.failed_with_value = 0
         self.latencies = array("d")
-        self.input_tokens = self.prompt_tokens = self.prompts = self.spent = 0
+        self.contexts = self.input_tokens = self.context_tokens = self.spent = 0
+        self.reported = self.reported_tokens = self.cached_tokens = 0
+        self.savings = array("d")
+        self.compared_tokens = self.baseline_tokens = 0
+        self.has_baseline = self.has_cache_counts = False
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self.names: list[str] = []
         self._numbers: dict[str, int] = {}
@@ -51,7 +62,9 @@ class Columns:
     def add(self, row: EvalRow) -> None:
         """Add one row."""
         answered = not any(error.evaluator is None for error in row.errors)
-        self._count(row.dataset, row.failed, row.input_tokens, row.prompt_tokens, row.response_tokens)
+        usage = row.usage or Usage()
+        tokens = (row.input_tokens, usage.input_tokens, row.response_tokens, row.context_tokens)
+        self._count(row.dataset, row.failed, *tokens, usage.cache_read_tokens, row.baseline)
         if answered:
             self.latencies.append(row.latency)
         self.failed_with_value += row.failed and row.score is not None
@@ -97,7 +110,17 @@ class Columns:
             told.append(low + (high - low) * (last * share - below))
         return told
 
-    def _count(self, label: str, failed: bool, given: int, prompt: int | None, response: int) -> None:
+    def _count(
+        self,
+        label: str,
+        failed: bool,
+        given: int,
+        prompt: float | None,
+        response: int,
+        context: int | None,
+        cached: float | None,
+        baseline: BaselineRow | None,
+    ) -> None:
         self.rows += 1
         self.failed += failed
         number = self._numbers.get(label)
@@ -108,16 +131,34 @@ class Columns:
             self._runs[-1] += 1
         else:
             self._runs.extend((number, 1))
-        self.spent += (given if prompt is None else prompt) + response
-        if prompt is not None:
-            self.prompts += 1
+        if context is not None:
+            self.contexts += 1
             self.input_tokens += given
-            self.prompt_tokens += prompt
+            self.context_tokens += context
+        self.spent += next((int(count) for count in (prompt, context) if count is not None), given) + response
+        if prompt is not None and prompt >= 1:
+            self.reported += 1
+            self.reported_tokens += int(prompt)
+            self.has_cache_counts = self.has_cache_counts or cached is not None
+            self.cached_tokens += int(cached or 0)
+        if baseline is not None:
+            self.has_baseline = True
+            self._compare(prompt, baseline)
 
-    def _add_plain(self, label: Label, values: tuple[Any, ...], scores: Mapping[str, float]) -> None:
+    def _compare(self, prompt: float | None, baseline: BaselineRow) -> None:
+        """Hold a row against the baseline's; no prompt has 0 tokens, so such a count is none."""
+        if prompt is None or prompt < 1 or not baseline.prompt_tokens:
+            return
+        self.compared_tokens += int(prompt)
+        self.baseline_tokens += baseline.prompt_tokens
+        self.savings.append(1 - prompt / baseline.prompt_tokens)
+
+    def _add_plain(
+        self, label: Label, values: tuple[Any, ...], scores: Mapping[str, float], baseline: BaselineRow | None
+    ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
-        _, _, _, latency, given, prompt, response, _, _ = values
-        self._count(label.label, False, given, prompt, response)
+        latency, given, prompt, response, context, cached = values[3:9]
+        self._count(label.label, False, given, prompt, response, context, cached, baseline)
         self.latencies.append(latency)
         for field, column in self._values.items():
             key = label.headline if field == "score" and field not in scores else field
@@ -125,7 +166,8 @@ class Columns:
 
 
 _QUERY = """
-SELECT responses.id, slot, {label}, latency, input_tokens, prompt_tokens, response_tokens, name, value
+SELECT responses.id, slot, {label}, latency, input_tokens, prompt_tokens, response_tokens, context_tokens,
+       cached_tokens, name, value
 FROM responses
 {examples}
 LEFT JOIN scores ON scores.response = responses.id AND shown
@@ -151,12 +193,13 @@ def read_columns(store: RunFile, fields: Iterable[str] = ("score",)) -> dict[str
     found = {label: Columns(fields) for label in systems.values()}
     labels = {label.number: label for label in store.labels()}
     troubled = store.troubled()
-    for number, group in groupby(store.read(_query(labels)), key=itemgetter(0)):
-        if number not in troubled:
-            lines = list(group)
-            first = lines[0]
-            scores = {line[7]: line[8] for line in lines if line[7] is not None}
-            found[systems[first[1]]]._add_plain(labels[first[2]], first, scores)
+    with store.baselines() as baseline_of:
+        for number, group in groupby(store.read(_query(labels)), key=itemgetter(0)):
+            if number not in troubled:
+                lines = list(group)
+                first = lines[0]
+                scores = {line[-2]: line[-1] for line in lines if line[-2] is not None}
+                found[systems[first[1]]]._add_plain(labels[first[2]], first, scores, baseline_of(number))
     for number in sorted(troubled):
         for row in store.rows(number, number):
             found[row.system].add(row)

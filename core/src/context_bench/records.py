@@ -118,6 +118,19 @@ class KeyMeaning:
     worst: float | None = 0.0
 
 
+@frozen
+class BaselineRow:
+    """The baseline's row of the same example and repetition, as far as it is compared.
+
+    Attributes:
+        prompt_tokens: Prompt tokens that its endpoint reported; None when it reported none.
+        cost: What it cost, in the currency of the run; None when nobody knows.
+    """
+
+    prompt_tokens: int | None = None
+    cost: float | None = None
+
+
 ANY_KEY = "*"
 """Stands in :attr:`EvalRow.keys` for the keys of an evaluator that declares none."""
 
@@ -148,6 +161,12 @@ class EvalRow:
         sample: Number of the repetition, counted from 0.
         slot: Number of the system in the run.
         usage: What the response cost, when the system reported it.
+        context_tokens: Tokens of the text that went on to the model, counted as ``input_tokens`` are; None when the
+            system returned none of it.
+        cost: Money for the response, in the currency of the run; None when nobody knows.
+        cost_source: ``"reported"`` by the endpoint, or computed from ``"prices"``; None without a cost.
+        system_latency: Seconds of ``latency`` that the system took without its model; None when nobody knows.
+        baseline: The baseline's row of the same example and repetition; None without one.
     """
 
     system: str
@@ -170,6 +189,23 @@ class EvalRow:
     sample: int = 0
     slot: int = 0
     usage: Usage | None = None
+    context_tokens: int | None = None
+    cost: float | None = None
+    cost_source: str | None = None
+    system_latency: float | None = None
+    baseline: BaselineRow | None = None
+
+    @property
+    def reported_tokens(self) -> int | None:
+        """Prompt tokens that the model's endpoint reported; None when it reported none."""
+        return _reported(None if self.usage is None else self.usage.input_tokens)
+
+    @property
+    def tokens_saved(self) -> float | None:
+        """Share of the baseline's reported prompt tokens that this row did without; None when either is unknown."""
+        theirs = None if self.baseline is None else _reported(self.baseline.prompt_tokens)
+        ours = self.reported_tokens
+        return None if ours is None or theirs is None else 1 - ours / theirs
 
     @property
     def output_tokens(self) -> int:
@@ -219,6 +255,11 @@ class EvalRow:
         )
 
 
+def _reported(tokens: float | None) -> int | None:
+    """Return a count of prompt tokens; no prompt has none, so 0 is what an endpoint says that does not count."""
+    return int(tokens) if tokens is not None and tokens >= 1 else None
+
+
 @frozen
 class Provenance:
     """Where the scores of one evaluator came from.
@@ -254,6 +295,10 @@ def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
         "latency": row.latency,
         "input_tokens": row.input_tokens,
         "output_tokens": row.output_tokens,
+        "prompt_tokens": row.reported_tokens,
+        "baseline_tokens": None if row.baseline is None else row.baseline.prompt_tokens,
+        "tokens_saved": row.tokens_saved,
+        "cost": row.cost,
         "response": row.response,
         "error": "; ".join(map(str, row.errors)),
     }

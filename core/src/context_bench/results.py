@@ -210,7 +210,14 @@ def row_to_dict(row: EvalRow) -> dict[str, Any]:
         "input_tokens": row.input_tokens,
         "prompt_tokens": row.prompt_tokens,
         "response_tokens": row.response_tokens,
+        "context_tokens": row.context_tokens,
+        "reported_tokens": row.reported_tokens,
+        "baseline_tokens": None if row.baseline is None else row.baseline.prompt_tokens,
+        "tokens_saved": row.tokens_saved,
+        "cost": row.cost,
+        "cost_source": row.cost_source,
         "latency": row.latency,
+        "system_latency": row.system_latency,
         "metadata": dict(row.metadata),
     }
 

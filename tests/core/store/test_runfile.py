@@ -108,7 +108,7 @@ def test_a_file_of_another_format_is_refused_by_its_number(tmp_path: Path) -> No
     with sqlite3.connect(tmp_path / "r.sqlite") as connection:
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema'")
     connection.close()
-    with pytest.raises(StoreError, match="format 99; this version reads 1"):
+    with pytest.raises(StoreError, match="format 99; this version reads 2"):
         RunFile.open(tmp_path / "r.sqlite")
 
 

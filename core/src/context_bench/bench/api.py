@@ -29,6 +29,7 @@ def evaluate(
     *,
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None = None,
     reader: str | SystemSpec | None = None,
+    baseline: Any = None,
     also: Sequence[str] = (),
     without: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -78,6 +79,7 @@ def evaluate(
         cache_dir: Folder of run files: responses whose key matches are taken from there, and this run is added.
         datasets: Several datasets: specs, or iterables by label.
         reader: A system that follows each context transformer.
+        baseline: The system that the others are held against: the label of one of them, or one more system.
         also: Evaluators added to the automatic ones.
         without: Evaluators left out.
         options: Options of evaluators, by name.
@@ -123,6 +125,7 @@ def evaluate(
         cache_dir=cache_dir,
         datasets=datasets,
         reader=reader,
+        baseline=baseline,
         also=also,
         without=without,
         options=options,

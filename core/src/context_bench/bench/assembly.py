@@ -59,18 +59,8 @@ def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpe
     Raises:
         ConfigurationError: A reader is given, but no system is a transformer.
     """
-    if reader is None:
-        return list(specs)
-    from attrs import evolve
-
-    read = []
-    for spec in specs:
-        facts = catalog.find("systems", spec.name).facts
-        transforms = facts is not None and facts.system_kind == "transformer" and not spec.steps
-        read.append(
-            evolve(spec, steps=(reader,), label=spec.label or safe_spec(catalog, spec).text) if transforms else spec
-        )
-    if read == list(specs):
+    read = followed(catalog, specs, reader)
+    if reader is not None and read == list(specs):
         raise ConfigurationError(
             f"There is a reader ({reader.text}), but no system that it could follow: none of "
             f"{', '.join(spec.name for spec in specs)} is a context transformer. Leave the reader out."
@@ -78,13 +68,45 @@ def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpe
     return read
 
 
+def followed(catalog: Catalog, systems: Sequence[SystemSpec | Any], reader: SystemSpec | None) -> list[Any]:
+    """Return the systems with the reader, where there is one, after each spec of a context transformer."""
+    from attrs import evolve
+
+    def read(spec: SystemSpec | Any) -> Any:
+        if reader is None or not isinstance(spec, SystemSpec) or spec.steps:
+            return spec
+        facts = catalog.find("systems", spec.name).facts
+        if facts is None or facts.system_kind != "transformer":
+            return spec
+        return evolve(spec, steps=(reader,), label=spec.label or safe_spec(catalog, spec).text)
+
+    return [read(spec) for spec in systems]
+
+
+def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str]:
+    """Return the labels of systems, made unique where the specs allow it.
+
+    Raises:
+        ConfigurationError: Two systems have one label.
+    """
+    return _labels([safe_spec(catalog, asked) if isinstance(asked, SystemSpec) else asked for asked in systems])
+
+
 def make_slots(
     catalog: Catalog,
     systems: Sequence[SystemSpec | Any],
     run: str,
     environ: Mapping[str, str] | None = None,
+    baseline: str | None = None,
 ) -> list[Slot]:
     """Return a slot for each system; labels are made unique where the specs allow it.
+
+    Args:
+        catalog: What is installed.
+        systems: The systems as they were asked for.
+        run: Id of the run.
+        environ: Environment variables, for options that name one.
+        baseline: Label of the system that the others are held against.
 
     Raises:
         ConfigurationError: There is no system, two have one label, or one has neither ``process`` nor can be called.
@@ -92,12 +114,13 @@ def make_slots(
     if not systems:
         raise ConfigurationError("There is no system to measure. Name one with --system.")
     slots = []
-    shown = [safe_spec(catalog, asked) if isinstance(asked, SystemSpec) else asked for asked in systems]
-    labels = _labels(shown)
+    labels = labels_of(catalog, systems)
     for number, (asked, label) in enumerate(zip(systems, labels, strict=True)):
         system = build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
         key, shared, description = system_identity(catalog, system, run, number)
         reads = system_reads(catalog, system)
+        if label == baseline:
+            description["baseline"] = True
         slots.append(
             Slot(number, label, with_conversations(system), key, shared, reads, {"label": label, **description})
         )

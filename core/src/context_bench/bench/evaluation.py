@@ -10,6 +10,7 @@ from uuid import uuid4
 from weakref import finalize
 
 from context_bench.bench.assembly import make_slots, make_stream, needs_threads, with_reader
+from context_bench.bench.baseline import with_baseline
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import check_limits, selection_of
 from context_bench.bench.session import Session, now
@@ -42,6 +43,7 @@ def run_evaluation(
     cache_dir: str | os.PathLike[str] | None,
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None,
     reader: str | SystemSpec | None,
+    baseline: Any,
     also: Sequence[str],
     without: Sequence[str],
     options: Mapping[str, Mapping[str, Any]] | None,
@@ -86,8 +88,11 @@ def run_evaluation(
         max_failed=max_failed,
     )
     asked = [parse_system(one) if isinstance(one, str) else one for one in _several(systems)]
+    if isinstance(reader, str):
+        reader = parse_system(reader)
+    asked, label_of_baseline = with_baseline(catalog, asked, reader, baseline)
     if reader is not None:
-        asked = with_reader(catalog, asked, parse_system(reader) if isinstance(reader, str) else reader)
+        asked = with_reader(catalog, asked, reader)
     objects, names = _sorted_evaluators(evaluators)
     if evaluators is None:
         for line in broken_plugins(catalog):
@@ -118,7 +123,7 @@ def run_evaluation(
         else:
             streams.append(Stream(number, label, _limited(source, max_examples), "", {"label": label}, selection))
     run = store.run()["id"]
-    slots = make_slots(catalog, asked, run, environ)
+    slots = make_slots(catalog, asked, run, environ, label_of_baseline)
     _check_resumed(store, slots)
     config = {"samples": samples, "score_field": score_field, "threshold": threshold, "run_file": str(run_file or "")}
     size = _size([source for _, source in sources], max_examples or sample or len(ids) or None)

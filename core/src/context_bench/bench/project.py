@@ -1,6 +1,7 @@
 """The project file, ``context-bench.toml``: it holds the same things as the flags of ``run``.
 
 reader = "needle-oracle"
+baseline = "full"           # label of the system that the others are held against
 
 [run]                       # limit, sample, seed, ids, samples, order, score-field, threshold, max-workers, deadline,
                             # rpm, tpm, max-cost, evaluators, also, without, allow
@@ -63,7 +64,7 @@ def project_request(project: Mapping[str, Any]) -> Request:
     Raises:
         ConfigurationError: A key is unknown or has a value of the wrong kind; the message names it.
     """
-    known = ("reader", "run", "systems", "datasets", "evaluators", "plugins")
+    known = ("reader", "baseline", "run", "systems", "datasets", "evaluators", "plugins")
     for key in project:
         if key not in known:
             raise UnknownNameError(f"table of {PROJECT_FILE}", key, known)
@@ -80,6 +81,10 @@ def project_request(project: Mapping[str, Any]) -> Request:
     values["datasets"] = tuple(_dataset(entry, f"datasets[{i}]") for i, entry in enumerate(_list(project, "datasets")))
     if "reader" in project:
         values["reader"] = _system(project["reader"], "reader")
+    if "baseline" in project:
+        if not isinstance(project["baseline"], str):
+            raise ConfigurationError(f"{PROJECT_FILE}: baseline is {project['baseline']!r}, but must be a label.")
+        values["baseline"] = project["baseline"]
     values["options"] = {name: dict(given) for name, given in _table(project, "evaluators").items()}
     return Request(**values)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from context_bench.bench.session import usual_metrics
+from context_bench.bench.session import baseline_of, usual_metrics
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
 from context_bench.store.runfile import RunFile
@@ -35,6 +35,7 @@ def read_result(path: Path, score_field: str | None = None, threshold: float | N
         "run_file": str(path),
         "status": recorded["status"],
         "systems": systems,
+        **baseline_of(store),
         "datasets": [label.label for label in labels],
         "evaluators": [entry["id"] for entry in store.evaluators()],
         "wiring": {label.label: label.plan for label in labels},
@@ -49,7 +50,7 @@ def read_result(path: Path, score_field: str | None = None, threshold: float | N
 def canonical_row(row: EvalRow) -> dict[str, Any]:
     """Return a row without what differs between equal runs: timing, attempts, headers, reuse."""
     told = row_to_dict(row)
-    del told["latency"], told["metadata"]
+    del told["latency"], told["system_latency"], told["metadata"]
     for details in told["details"].values():
         details.pop("seconds", None)
     for error in told["errors"]:

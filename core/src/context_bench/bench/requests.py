@@ -26,6 +26,7 @@ class Request:
         systems: The systems.
         datasets: The datasets.
         reader: What follows each context transformer.
+        baseline: Label of the system that the others are held against; None for none.
         evaluators: The only evaluators to use; None wires them.
         also, without, allow, prefixes: See :class:`~context_bench.plugins.wiring.Choice`.
         options: Options of evaluators, by name.
@@ -47,6 +48,7 @@ class Request:
     systems: tuple[SystemSpec, ...] = ()
     datasets: tuple[DatasetSpec, ...] = ()
     reader: SystemSpec | None = None
+    baseline: str | None = None
     evaluators: tuple[str, ...] | None = None
     also: tuple[str, ...] = ()
     without: tuple[str, ...] = ()

@@ -219,7 +219,7 @@ def _prepare(
 
     planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, hooks, warn, store, check)
     systems = with_reader(catalog, request.systems, request.reader)
-    slots = make_slots(catalog, systems, run_id, os.environ)
+    slots = make_slots(catalog, systems, run_id, os.environ, request.baseline)
     streams: list[Stream] = []
     for number, spec in enumerate(request.datasets):
         taken = [stream.label or stream.fallback for stream in streams]

@@ -20,6 +20,8 @@ from context_bench.metrics import (
     ParetoRank,
     PassRate,
     PerDatasetBreakdown,
+    PromptTokens,
+    TrueCompression,
     check_score_field,
 )
 from context_bench.plugins.hooks import Hooks
@@ -227,6 +229,7 @@ class Session:
         config = {
             **self.config,
             "systems": [slot.label for slot in self.slots],
+            **baseline_of(self.store),
             "datasets": [label.label for label in labels],
             "evaluators": [entry["id"] for entry in self.store.evaluators()],
             "wiring": {label.label: label.plan for label in labels},
@@ -241,6 +244,12 @@ class Session:
         return EvalResult(rows, metrics, timing, config, declared, warnings)
 
 
+def baseline_of(store: RunFile) -> dict[str, str]:
+    """Return what a result's config says of the baseline: its label, or nothing when there is none."""
+    labels = [entry["label"] for entry in store.systems() if entry["slot"] == store.baseline()]
+    return {"baseline": labels[0]} if labels else {}
+
+
 def usual_metrics(score_field: str, threshold: float, labels: int, systems: int) -> list[Metric]:
     """Return the metrics of a run for which none were asked."""
     metrics: list[Metric] = [
@@ -248,6 +257,8 @@ def usual_metrics(score_field: str, threshold: float, labels: int, systems: int)
         MeanScore(score_field),
         PassRate(threshold, score_field),
         CompressionRatio(),
+        PromptTokens(),
+        TrueCompression(),
         CostOfPass(threshold, score_field),
         Latency(),
     ]

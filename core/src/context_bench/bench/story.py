@@ -13,6 +13,9 @@ from context_bench.store.keys import RowId
 from context_bench.store.reuse import run_files
 from context_bench.store.runfile import RunFile
 
+_NO_PART = ("label", "baseline")
+"""What the description of a system says that is in no key."""
+
 _POSITION = ~((1 << 20) - 1)
 
 
@@ -76,7 +79,9 @@ def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> li
                     "response_key": key.hex(),
                     "made_of": {
                         "system_key": system["key"].hex(),
-                        "system": {name: value for name, value in system["description"].items() if name != "label"},
+                        "system": {
+                            name: value for name, value in system["description"].items() if name not in _NO_PART
+                        },
                         "example_hash": whole.hex(),
                         "sample": identity.sample,
                     },
@@ -142,7 +147,7 @@ def _differences(system: Mapping[str, Any], others: Sequence[Mapping[str, Any]])
 def _changed(one: Any, other: Any, path: str = "") -> Iterator[str]:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for name in dict.fromkeys((*one, *other)):
-            if name not in ("label", "distribution_version", "manifest_sha256"):
+            if name not in (*_NO_PART, "distribution_version", "manifest_sha256"):
                 yield from _changed(one.get(name), other.get(name), f"{path}.{name}" if path else str(name))
     elif one != other:
         yield f"{path} ({other!r} there, {one!r} here)"

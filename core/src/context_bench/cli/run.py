@@ -89,6 +89,11 @@ def _request_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--model", metavar="MODEL", help="Model that the proxies are asked for."),
         click.option("--reader", metavar="SPEC", help="System that follows each context transformer."),
         click.option(
+            "--baseline",
+            metavar="LABEL",
+            help="The system that the others are held against: a label, or a spec or address of one more.",
+        ),
+        click.option(
             "--dataset",
             "-d",
             "datasets",
@@ -316,6 +321,7 @@ def failed_share(result: Any, max_failed: float) -> int:
 
 
 def _request(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]) -> Any:
+    from context_bench.bench.baseline import with_baseline
     from context_bench.bench.project import project_request, set_value
     from context_bench.bench.specs import parse_dataset, parse_pairs, parse_system
 
@@ -345,6 +351,8 @@ def _request(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, A
     request = evolve(request, **changes)
     for path, value in parse_pairs(flags["settings"], "--set").items():
         request = set_value(request, path, value)
+    systems, label = with_baseline(catalog, request.systems, request.reader, flags["baseline"] or request.baseline)
+    request = evolve(request, systems=tuple(systems), baseline=label)
     return _with_declared_flags(catalog, request, flags)
 
 

@@ -33,9 +33,12 @@ class Column:
 _KNOWN = [
     Column("mean_score", "score", "score"),
     Column("pass_rate", "pass", "percent"),
+    Column("tokens_saved", "tokens saved", "percent"),
     Column("compression_ratio", "saved", "percent"),
     Column("mean_input_tokens", "tokens in", "number"),
     Column("mean_output_tokens", "tokens out", "number"),
+    Column("mean_prompt_tokens", "prompt tokens", "number"),
+    Column("cache_read_share", "from cache", "percent"),
     Column("cost_of_pass", "tokens/pass", "number"),
     Column("latency_median", "p50", "seconds"),
     Column("latency_p95", "p95", "seconds"),
@@ -47,8 +50,21 @@ _KNOWN = [
     Column("num_passing", "passing", "count"),
     Column("latency_mean", "mean", "seconds"),
     Column("latency_p99", "p99", "seconds"),
+    Column("tokens_saved_mean", "tokens saved, mean of rows", "percent"),
+    Column("compression_factor", "compression", "factor"),
+    Column("num_compared", "compared", "count"),
+    Column("num_uncompared", "not compared", "count"),
 ]
-_DETAIL = {"num_scored", "num_passing", "latency_mean", "latency_p99"}
+_DETAIL = {
+    "num_scored",
+    "num_passing",
+    "latency_mean",
+    "latency_p99",
+    "tokens_saved_mean",
+    "compression_factor",
+    "num_compared",
+    "num_uncompared",
+}
 
 
 def columns(result: EvalResult, everything: bool = False) -> list[Column]:
@@ -84,7 +100,27 @@ def notes(result: EvalResult) -> Sequence[str]:
         if values.get("num_unscored"):
             told.append(_unscored(result))
             break
+    told += _compared(result)
     return [note for note in told if note]
+
+
+def _compared(result: EvalResult) -> list[str]:
+    """Tell what the savings are held against, and whose rows are left out."""
+    baseline = result.config.get("baseline")
+    if not baseline:
+        return []
+    missing = {
+        system: values.get("num_uncompared", values.get("num_rows", 0))
+        for system, values in result.summary.items()
+        if "tokens_saved" not in values or values.get("num_uncompared")
+    }
+    if len(missing) == len(result.summary) and not any("tokens_saved" in values for values in result.summary.values()):
+        return [f"Nothing could be compared with the baseline {baseline}: no row and its own report prompt tokens."]
+    told = [f"tokens saved: prompt tokens as the model's endpoint reports them, against {baseline}."]
+    if missing:
+        rows = ", ".join(f"{count:.0f} of {system}" for system, count in missing.items())
+        told.append(f"Rows left out of that, because they or their baseline's report no prompt tokens: {rows}.")
+    return told
 
 
 def one_line(text: str) -> str:
@@ -129,6 +165,7 @@ _FORMS = {
     "score": lambda value: f"{value:.4f}",
     "percent": lambda value: f"{100 * value:.1f} %",
     "count": lambda value: f"{value:.0f}",
+    "factor": lambda value: f"{value:.3g}x",
     "seconds": _seconds,
     "number": _number,
 }

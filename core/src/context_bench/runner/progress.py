@@ -37,7 +37,8 @@ class Tally:
         self.done += 1
         self.failed += row.output is None
         self.reused += row.reused
-        prompt = row.input_tokens if row.prompt_tokens is None else row.prompt_tokens
+        known = (count for count in (row.prompt_tokens, row.context_tokens) if count is not None)
+        prompt = next(known, row.input_tokens)
         self.tokens += prompt + row.response_tokens
         if not row.reused and row.output is not None:
             self.latencies.append(row.latency)

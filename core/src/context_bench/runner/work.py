@@ -118,8 +118,10 @@ class Workbench:
             output=answer.text,
             output_hash=answer.digest,
             input_tokens=job.input_tokens,
-            prompt_tokens=self._prompt_tokens(job.example, answer.output, usage),
+            prompt_tokens=None if usage is None or usage.input_tokens is None else int(usage.input_tokens),
             response_tokens=self._response_tokens(answer.output, usage),
+            context_tokens=self._context_tokens(job.example, answer.output),
+            cached_tokens=None if usage is None or usage.cache_read_tokens is None else int(usage.cache_read_tokens),
             latency=measured.latency,
             attempts=measured.attempts + answer.more_attempts,
             measured=measured.rest,
@@ -202,9 +204,7 @@ class Workbench:
         failures = [(scorer.number, _failure("evaluator", error, scorer.id)) for scorer in scorers]
         return scores_only(job, [], failures) if answer is None else self.row(job, answer, (), failures)
 
-    def _prompt_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any], usage: Usage | None) -> int | None:
-        if usage is not None and usage.input_tokens is not None:
-            return int(usage.input_tokens)
+    def _context_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> int | None:
         names = self._text_fields or PROMPT_FIELDS
         if any(name in output for name in names):
             return count_fields(self._tokenizer, {**example, **output}, names)

@@ -67,7 +67,10 @@ class StoredRow:
         key: Response key.
         output: JSON of what the system returned; None when it failed.
         output_hash: Content hash of the output.
-        input_tokens, prompt_tokens, response_tokens, latency: See :class:`~context_bench.records.EvalRow`.
+        input_tokens, response_tokens, context_tokens, latency, system_latency, cost, cost_source: See
+            :class:`~context_bench.records.EvalRow`.
+        prompt_tokens: Prompt tokens that the model's endpoint reported; None when it reported none.
+        cached_tokens: Those of them that were read from the provider's cache; None when it said nothing of that.
         attempts: How often the system was asked.
         measured: JSON of what else was measured about the call, such as response headers, or None.
         reused: Whether the response was taken from an earlier run.
@@ -83,7 +86,12 @@ class StoredRow:
     input_tokens: int = 0
     prompt_tokens: int | None = None
     response_tokens: int = 0
+    context_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost: float | None = None
+    cost_source: str | None = None
     latency: float = 0.0
+    system_latency: float | None = None
     attempts: int = 1
     measured: str | None = None
     reused: bool = False
@@ -140,7 +148,12 @@ def response_values(number: int, row: StoredRow) -> tuple[Any, ...]:
         row.input_tokens,
         row.prompt_tokens,
         row.response_tokens,
+        row.context_tokens,
+        row.cached_tokens,
+        row.cost,
+        row.cost_source,
         row.latency,
+        row.system_latency,
         row.attempts,
         row.measured,
         int(row.reused),

@@ -9,12 +9,13 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.errors import StoreError
-from context_bench.records import EvalRow, Failure, Usage
+from context_bench.records import BaselineRow, EvalRow, Failure, Usage
 from context_bench.store.encoding import from_json
 from context_bench.store.entries import Label, verify
 from context_bench.store.keys import RowId
 
 _ROW_MASK = ~((1 << 20) - 1)
+_SAMPLE = (1 << 10) - 1
 _END = 1 << 63
 
 Values = tuple[Any, ...]
@@ -28,11 +29,13 @@ class RowReader:
         systems: Label by slot.
         labels: Wiring by number.
         evaluators: Id by number.
+        baseline: Slot of the baseline; None when the run has none.
     """
 
     systems: Mapping[int, str]
     labels: Mapping[int, Label]
     evaluators: Mapping[int, str]
+    baseline: int | None = None
 
     def read(self, connection: sqlite3.Connection, first: int, last: int) -> Iterator[EvalRow]:
         """Yield the rows between two packed identities, in canonical order.
@@ -50,12 +53,14 @@ class RowReader:
         evaluations = stream("evaluations", "response", "response, evaluator")
         scores = stream("scores", "response", "response, evaluator, name")
         examples = stream("examples", "id", "id", first & _ROW_MASK)
+        baselines = None if self.baseline is None else Baselines(connection, self.baseline, first, last)
         while (number := min(responses.next_id, failures.next_id)) != _END:
             example = examples.seek(number & _ROW_MASK)
             found = responses.take(number)
             yield self._row(
-                number, found, failures.take(number), evaluations.take(number), scores.take(number), example
-            )
+                number, found, failures.take(number), evaluations.take(number), scores.take(number), example,
+                None if baselines is None else baselines.of(number),
+            )  # fmt: skip
 
     def _row(
         self,
@@ -65,6 +70,7 @@ class RowReader:
         evaluations: list[Values],
         scores: list[Values],
         example: Values | None,
+        baseline: BaselineRow | None,
     ) -> EvalRow:
         identity = RowId.unpack(number)
         if example is None:
@@ -72,12 +78,14 @@ class RowReader:
         verify(example)
         example_id, label = example[3], self.labels[example[4]]
         output: dict[str, Any] = {}
-        usage, latency, input_tokens, prompt_tokens, response_tokens = None, 0.0, 0, None, 0
+        usage, latency, system_latency, input_tokens, prompt_tokens, response_tokens = None, 0.0, None, 0, None, 0
+        context_tokens, cost, cost_source = None, None, None
         attempts, measured, reused = 1, None, False
         for values in responses:
             verify(values)
             output = from_json(values[6])
-            input_tokens, prompt_tokens, response_tokens, latency, attempts, measured, reused = values[8:15]
+            input_tokens, prompt_tokens, response_tokens, context_tokens, _, cost, cost_source = values[8:15]
+            latency, system_latency, attempts, measured, reused = values[15:20]
             usage = Usage.read(output)
         for values in failures:
             verify(values)
@@ -99,7 +107,7 @@ class RowReader:
             example_id=example_id,
             scores={values[2]: values[3] for values in scores if values[4]},
             input_tokens=input_tokens,
-            prompt_tokens=prompt_tokens,
+            prompt_tokens=context_tokens if prompt_tokens is None else prompt_tokens,
             response_tokens=response_tokens,
             metadata=metadata,
             latency=latency,
@@ -117,11 +125,42 @@ class RowReader:
             sample=identity.sample,
             slot=identity.slot,
             usage=usage,
+            context_tokens=context_tokens,
+            cost=cost,
+            cost_source=cost_source,
+            system_latency=system_latency,
+            baseline=baseline,
         )
 
     def _failure(self, values: Values) -> Failure:
         _, stage, evaluator, kind, message, attempts, _, _, traceback, _ = values
         return Failure(stage, kind, message, self.evaluators.get(evaluator), attempts, traceback)
+
+
+class Baselines:
+    """The baseline's rows, read beside rows in canonical order, those of one example at a time.
+
+    Args:
+        connection: Reads a snapshot of the file.
+        slot: Slot of the baseline.
+        first, last: Packed identities between which rows are asked for.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, slot: int, first: int = 0, last: int = _END - 1) -> None:
+        query = "SELECT id, prompt_tokens, cost FROM responses WHERE id BETWEEN ? AND ? AND slot = ? ORDER BY id"
+        self._merge = _Merge(connection.execute(query, (first & _ROW_MASK, last | ~_ROW_MASK, slot)))
+        self._place = -1
+        self._samples: dict[int, BaselineRow] = {}
+
+    def of(self, number: int) -> BaselineRow | None:
+        """Return the baseline's row beside a packed identity; identities must come in order."""
+        place = number & _ROW_MASK
+        if place != self._place:
+            self._place = place
+            self._merge.seek(place)
+            found = self._merge.take_until(place | ~_ROW_MASK)
+            self._samples = {values[0] & _SAMPLE: BaselineRow(*values[1:]) for values in found}
+        return self._samples.get(number & _SAMPLE)
 
 
 class _Merge:
@@ -143,6 +182,12 @@ class _Merge:
             assert self._head is not None
             found.append(self._head)
             self._advance()
+        return found
+
+    def take_until(self, number: int) -> list[Values]:
+        found = []
+        while self.next_id <= number:
+            found += self.take(self.next_id)
         return found
 
     def seek(self, number: int) -> Values | None:

@@ -7,7 +7,7 @@ writes, a lock orders its writers; each reader opens a connection of its own.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Lock
@@ -15,7 +15,7 @@ from typing import Any
 from weakref import finalize
 
 from context_bench.errors import StoreError
-from context_bench.records import EvalRow, KeyMeaning
+from context_bench.records import BaselineRow, EvalRow, KeyMeaning
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.entries import (
     Label,
@@ -26,7 +26,7 @@ from context_bench.store.entries import (
     failure_values,
     response_values,
 )
-from context_bench.store.reading import RowReader
+from context_bench.store.reading import Baselines, RowReader
 from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 from context_bench.store.seal import OPEN, close_seal, new_seal
 
@@ -298,6 +298,10 @@ class RunFile:
         query = "SELECT id FROM responses UNION SELECT response FROM failures WHERE stage = 'system' ORDER BY 1"
         return (number for (number,) in self.read(query))
 
+    def baseline(self) -> int | None:
+        """Return the slot of the system that the others are held against, or None."""
+        return next((entry["slot"] for entry in self.systems() if entry["description"].get("baseline")), None)
+
     def rows(self, first: int = 0, last: int = _LAST) -> Iterator[EvalRow]:
         """Yield every row in canonical order, those between two packed identities when they are given.
 
@@ -308,9 +312,20 @@ class RunFile:
             {entry["slot"]: entry["label"] for entry in self.systems()},
             {label.number: label for label in self.labels()},
             {entry["number"]: entry["id"] for entry in self.evaluators()},
+            self.baseline(),
         )
         with self._reading() as connection:
             yield from reader.read(connection, first, last)
+
+    @contextmanager
+    def baselines(self) -> Iterator[Callable[[int], BaselineRow | None]]:
+        """Open a look-up of the baseline's row beside a packed identity; identities must come in order."""
+        slot = self.baseline()
+        if slot is None:
+            yield lambda number: None
+            return
+        with self._reading() as connection:
+            yield Baselines(connection, slot).of
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x43_54_58_42  # "CTXB"
 
 TABLES = """
@@ -74,7 +74,12 @@ CREATE TABLE responses (
     input_tokens  INTEGER NOT NULL,
     prompt_tokens INTEGER,
     response_tokens INTEGER NOT NULL,
+    context_tokens INTEGER,
+    cached_tokens INTEGER,
+    cost          REAL,
+    cost_source   TEXT,
     latency       REAL NOT NULL,
+    system_latency REAL,
     attempts      INTEGER NOT NULL,
     measured      TEXT,
     reused        INTEGER NOT NULL,
