@@ -17,7 +17,7 @@ def main() -> None:
     options.add_argument("--alias", required=True, help="name that requests ask for")
     options.add_argument("--port", type=int, default=0, help="0 takes a free one")
     options.add_argument("--context", type=int, default=4096, help="tokens that one request may have")
-    options.add_argument("--parallel", type=int, default=2, help="requests that are answered at a time")
+    options.add_argument("--parallel", type=int, default=1, help="requests that are answered at a time")
     chosen = options.parse_args()
 
     parameters = CommonParams()

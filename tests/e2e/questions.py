@@ -244,7 +244,7 @@ def records() -> Iterator[Example]:
             }
             for row in range(8)
         ]
-        asked = rows[1 + number]
+        asked = rows[6 - number]
         question = f"To which town does order {asked['order']} of {asked['customer']} go?"
         yield example(f"orders-{number + 1}", json.dumps(rows, indent=2), question, str(asked["town"]))
 
