@@ -183,6 +183,7 @@ def test_the_project_file_page_has_every_key_and_no_other(tables: Tables) -> Non
         "systems": known(project_request, {"systems": [{"name": "a", "nonsense": 1}]}),
         "datasets": known(project_request, {"datasets": [{"name": "a", "nonsense": 1}]}),
         "plugins": known(PluginSettings.read, {"nonsense": 1}),
+        "prices": known(project_request, {"prices": {"model": {"nonsense": 1}}}),
     }
 
 
@@ -210,17 +211,18 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     core = [c.name for c in discover().of_kind("metrics") if c.distribution.name == "context-bench"]
     assert sorted(first(page["The usual metrics"])) == sorted(core)
     rows = [{"context": "a b", "answer": "a", "dataset": label} for label in ("one", "two")]
-    usage = {"prompt_tokens": 2, "completion_tokens": 1, "cache_read_tokens": 1}
+    usage = {"prompt_tokens": 2, "completion_tokens": 1, "cache_read_tokens": 1, "cost": 0.01}
     systems = [lambda example: {"context": "a", "response": "a", "usage": usage}, _Named()]
     result = evaluate(systems, rows, ["answer-quality"], baseline="<lambda>", progress=False)
     told = {key for line in page["The usual metrics"] for key in line[1].replace("`", "").split(", ")}
     found = {re.sub(r"^dataset:.*", "dataset:LABEL", key) for values in result.summary.values() for key in values}
     assert found == told
-    headings = {line[1].split(";")[0].strip("`"): line[0] for line in page["Headings of the table"]}
+    lines = [line for line in page["Headings of the table"] if line[0] != "heading"]
+    headings = {line[1].split(";")[0].strip("`"): line[0] for line in lines}
     labels = {"one", "two"}
-    assert {column.key: column.heading for column in columns(result) if column.heading not in labels} == {
-        key: heading for key, heading in headings.items() if key != "dataset:LABEL"
-    }
+    assert {
+        column.key: column.heading for column in columns(result, everything=True) if column.heading not in labels
+    } == {key: heading for key, heading in headings.items() if key != "dataset:LABEL"}
 
 
 class _Named:

@@ -32,6 +32,9 @@ class Columns:
         has_cache_counts: Whether an endpoint said how many were read from a cache.
         savings: Share of the baseline's prompt tokens that a row did without, for each row that can be compared.
         compared_tokens, baseline_tokens: Sums over those rows: reported prompt tokens, and the baseline's.
+        costs: What the rows cost, for those of which it is known.
+        answered: How many rows were answered.
+        compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both are known.
         has_baseline: Whether a row has a baseline's row beside it.
         spent: Tokens of prompt and response over all rows: reported, else counted; the given tokens stand in where the
             prompt is not known.
@@ -45,6 +48,8 @@ class Columns:
         self.reported = self.reported_tokens = self.cached_tokens = 0
         self.savings = array("d")
         self.compared_tokens = self.baseline_tokens = 0
+        self.answered = 0
+        self.costs, self.compared_costs, self.baseline_costs = array("d"), array("d"), array("d")
         self.has_baseline = self.has_cache_counts = False
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self.names: list[str] = []
@@ -66,6 +71,7 @@ class Columns:
         tokens = (row.input_tokens, usage.input_tokens, row.response_tokens, row.context_tokens)
         self._count(row.dataset, row.failed, *tokens, usage.cache_read_tokens, row.baseline)
         if answered:
+            self._bill(row.cost, row.baseline)
             self.latencies.append(row.latency)
         self.failed_with_value += row.failed and row.score is not None
         for field, values in self._values.items():
@@ -145,6 +151,15 @@ class Columns:
             self.has_baseline = True
             self._compare(prompt, baseline)
 
+    def _bill(self, cost: float | None, baseline: BaselineRow | None) -> None:
+        self.answered += 1
+        if cost is None:
+            return
+        self.costs.append(cost)
+        if baseline is not None and baseline.cost is not None:
+            self.compared_costs.append(cost)
+            self.baseline_costs.append(baseline.cost)
+
     def _compare(self, prompt: float | None, baseline: BaselineRow) -> None:
         """Hold a row against the baseline's; no prompt has 0 tokens, so such a count is none."""
         if prompt is None or prompt < 1 or not baseline.prompt_tokens:
@@ -157,8 +172,9 @@ class Columns:
         self, label: Label, values: tuple[Any, ...], scores: Mapping[str, float], baseline: BaselineRow | None
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
-        latency, given, prompt, response, context, cached = values[3:9]
+        latency, given, prompt, response, context, cached, cost = values[3:10]
         self._count(label.label, False, given, prompt, response, context, cached, baseline)
+        self._bill(cost, baseline)
         self.latencies.append(latency)
         for field, column in self._values.items():
             key = label.headline if field == "score" and field not in scores else field
@@ -167,7 +183,7 @@ class Columns:
 
 _QUERY = """
 SELECT responses.id, slot, {label}, latency, input_tokens, prompt_tokens, response_tokens, context_tokens,
-       cached_tokens, name, value
+       cached_tokens, cost, name, value
 FROM responses
 {examples}
 LEFT JOIN scores ON scores.response = responses.id AND shown

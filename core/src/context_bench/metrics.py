@@ -150,10 +150,33 @@ class TrueCompression(_ByColumns):
 
 
 @frozen
+class Cost(_ByColumns):
+    """What the rows cost in money: as the endpoint reports it, else by the prices of cached and uncached tokens.
+
+    A prefix that was read from the provider's cache is billed as such, so a system that breaks the cache shows what it
+    really saves. Keys: ``cost``, the sum over the answered rows; ``mean_cost``; ``cost_saved``, 1 - (sum of the costs) /
+    (sum of the baseline's), over the rows of which both are known; ``num_unpriced``, the answered rows without a cost.
+    """
+
+    name: str = "cost"
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the costs; nothing when none is known."""
+        if not columns.costs:
+            return {}
+        total, baseline = math.fsum(columns.costs), math.fsum(columns.baseline_costs)
+        found = {"cost": total, "mean_cost": total / len(columns.costs)}
+        if baseline > 0:
+            found["cost_saved"] = 1 - math.fsum(columns.compared_costs) / baseline
+        return {**found, "num_unpriced": columns.answered - len(columns.costs)}
+
+
+@frozen
 class CostOfPass(_ByColumns):
     """Tokens spent, prompt and response, for each row that passes (after Erol et al. 2025, arXiv:2504.13359).
 
-    Keys: ``cost_of_pass``, infinite when nothing passes, and ``num_passing``.
+    Keys: ``cost_of_pass``, infinite when nothing passes, and ``num_passing``; ``price_of_pass``, the same in money, input
+    and output at their prices, where every answered row has a cost.
     """
 
     threshold: float = 0.7
@@ -166,7 +189,10 @@ class CostOfPass(_ByColumns):
         if not values:
             return {}
         passing = sum(value >= self.threshold for value in values)
-        return {"cost_of_pass": columns.spent / passing if passing else math.inf, "num_passing": passing}
+        found: dict[str, float] = {"cost_of_pass": columns.spent / passing if passing else math.inf}
+        if columns.costs and len(columns.costs) == columns.answered:
+            found["price_of_pass"] = math.fsum(columns.costs) / passing if passing else math.inf
+        return {**found, "num_passing": passing}
 
 
 @frozen

@@ -30,6 +30,7 @@ def evaluate(
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None = None,
     reader: str | SystemSpec | None = None,
     baseline: Any = None,
+    prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     also: Sequence[str] = (),
     without: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -80,6 +81,7 @@ def evaluate(
         datasets: Several datasets: specs, or iterables by label.
         reader: A system that follows each context transformer.
         baseline: The system that the others are held against: the label of one of them, or one more system.
+        prices: What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.
         also: Evaluators added to the automatic ones.
         without: Evaluators left out.
         options: Options of evaluators, by name.
@@ -98,7 +100,7 @@ def evaluate(
         deadline: Seconds that one row may take, retries and scoring included.
         requests_per_minute: Requests that each endpoint may get in a minute.
         tokens_per_minute: Tokens that each endpoint may get in a minute.
-        max_cost: US dollars that the run may cost, where prices are known.
+        max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
         max_failed: Share of rows that may fail; the run stops when more must.
         log_format: How progress is told where there is no terminal: ``"text"`` or ``"json"``.
         run_file: Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.
@@ -126,6 +128,7 @@ def evaluate(
         datasets=datasets,
         reader=reader,
         baseline=baseline,
+        prices=prices,
         also=also,
         without=without,
         options=options,

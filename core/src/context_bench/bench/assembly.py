@@ -16,11 +16,13 @@ from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.loading import build, load
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts
+from context_bench.prices import Prices
 from context_bench.protocols import System
 from context_bench.runner.chain import Chain
 from context_bench.runner.conversation import with_conversations
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import Selection
+from context_bench.runner.traffic import max_tokens_of, model_of
 
 
 class FunctionSystem:
@@ -98,6 +100,7 @@ def make_slots(
     run: str,
     environ: Mapping[str, str] | None = None,
     baseline: str | None = None,
+    prices: Prices | None = None,
 ) -> list[Slot]:
     """Return a slot for each system; labels are made unique where the specs allow it.
 
@@ -107,6 +110,7 @@ def make_slots(
         run: Id of the run.
         environ: Environment variables, for options that name one.
         baseline: Label of the system that the others are held against.
+        prices: What tokens cost; None when nobody said.
 
     Raises:
         ConfigurationError: There is no system, two have one label, or one has neither ``process`` nor can be called.
@@ -121,9 +125,14 @@ def make_slots(
         reads = system_reads(catalog, system)
         if label == baseline:
             description["baseline"] = True
-        slots.append(
-            Slot(number, label, with_conversations(system), key, shared, reads, {"label": label, **description})
-        )
+        model = model_of(system)
+        if prices is not None and prices.models:
+            price = prices.find([model])
+            shown = {} if price is None else Prices({str(model): price}).to_dict()[str(model)]
+            description["billing"] = {"model": model, "currency": prices.currency, "date": prices.date, **shown}
+        made = with_conversations(system)
+        description = {"label": label, **description}
+        slots.append(Slot(number, label, made, key, shared, reads, description, model, max_tokens_of(system)))
     return slots
 
 

@@ -22,6 +22,7 @@ from context_bench.plugins.discovery import discover
 from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.settings import PluginSettings
 from context_bench.plugins.wiring import Choice, broken_plugins
+from context_bench.prices import load_prices, read_prices
 from context_bench.protocols import Evaluator, Metric
 from context_bench.results import EvalResult
 from context_bench.runner.parts import Stream
@@ -44,6 +45,7 @@ def run_evaluation(
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None,
     reader: str | SystemSpec | None,
     baseline: Any,
+    prices: Mapping[str, Any] | str | os.PathLike[str] | None,
     also: Sequence[str],
     without: Sequence[str],
     options: Mapping[str, Mapping[str, Any]] | None,
@@ -123,7 +125,8 @@ def run_evaluation(
         else:
             streams.append(Stream(number, label, _limited(source, max_examples), "", {"label": label}, selection))
     run = store.run()["id"]
-    slots = make_slots(catalog, asked, run, environ, label_of_baseline)
+    table = read_prices(prices or {}, "prices") if isinstance(prices, Mapping | None) else load_prices(Path(prices))
+    slots = make_slots(catalog, asked, run, environ, label_of_baseline, table)
     _check_resumed(store, slots)
     config = {"samples": samples, "score_field": score_field, "threshold": threshold, "run_file": str(run_file or "")}
     size = _size([source for _, source in sources], max_examples or sample or len(ids) or None)
@@ -149,6 +152,7 @@ def run_evaluation(
         requests_per_minute=requests_per_minute,
         tokens_per_minute=tokens_per_minute,
         max_cost=max_cost,
+        prices=table,
         max_failed=max_failed,
         order=order,
         expected=None if size is None else size * len(slots) * samples,

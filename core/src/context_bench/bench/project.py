@@ -17,6 +17,10 @@ options = { ratio = 0.3 }
 name = "results.jsonl"
 fields = { answers = "ground_truth" }
 
+[prices."gpt-4o-mini"]      # money for a million tokens; currency and date beside the models
+input = 0.15
+output = 0.6
+
 [evaluators.answer-quality] # options of an evaluator
 contains = "word"
 
@@ -35,6 +39,7 @@ from context_bench.bench.requests import Request
 from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset, parse_system
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.project_file import PROJECT_FILE
+from context_bench.prices import read_prices
 
 _RUN_KEYS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "limit": ("limit", int),
@@ -64,7 +69,7 @@ def project_request(project: Mapping[str, Any]) -> Request:
     Raises:
         ConfigurationError: A key is unknown or has a value of the wrong kind; the message names it.
     """
-    known = ("reader", "baseline", "run", "systems", "datasets", "evaluators", "plugins")
+    known = ("reader", "baseline", "prices", "run", "systems", "datasets", "evaluators", "plugins")
     for key in project:
         if key not in known:
             raise UnknownNameError(f"table of {PROJECT_FILE}", key, known)
@@ -85,6 +90,8 @@ def project_request(project: Mapping[str, Any]) -> Request:
         if not isinstance(project["baseline"], str):
             raise ConfigurationError(f"{PROJECT_FILE}: baseline is {project['baseline']!r}, but must be a label.")
         values["baseline"] = project["baseline"]
+    if "prices" in project:
+        values["prices"] = read_prices(project["prices"], f"{PROJECT_FILE}: prices").to_dict()
     values["options"] = {name: dict(given) for name, given in _table(project, "evaluators").items()}
     return Request(**values)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from context_bench.bench.session import baseline_of, usual_metrics
+from context_bench.bench.session import comparison_of, usual_metrics
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
 from context_bench.store.runfile import RunFile
@@ -35,7 +35,7 @@ def read_result(path: Path, score_field: str | None = None, threshold: float | N
         "run_file": str(path),
         "status": recorded["status"],
         "systems": systems,
-        **baseline_of(store),
+        **comparison_of(store),
         "datasets": [label.label for label in labels],
         "evaluators": [entry["id"] for entry in store.evaluators()],
         "wiring": {label.label: label.plan for label in labels},

@@ -15,6 +15,7 @@ from context_bench.bench.specs import DatasetSpec, SystemSpec, dataset_from_dict
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.wiring import Choice
+from context_bench.prices import Prices, read_prices
 from context_bench.runner.selection import ById, RandomSample, Selection
 
 
@@ -27,6 +28,7 @@ class Request:
         datasets: The datasets.
         reader: What follows each context transformer.
         baseline: Label of the system that the others are held against; None for none.
+        prices: What tokens cost, as :func:`~context_bench.prices.read_prices` reads it.
         evaluators: The only evaluators to use; None wires them.
         also, without, allow, prefixes: See :class:`~context_bench.plugins.wiring.Choice`.
         options: Options of evaluators, by name.
@@ -41,7 +43,7 @@ class Request:
         keep_examples: Whether examples are stored whole in the run file.
         deadline: Seconds for one row as a whole; None for no limit.
         requests_per_minute, tokens_per_minute: Limits of each endpoint; None for none but what it answers.
-        max_cost: US dollars that the run may cost, where prices are known.
+        max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
         max_failed: Share of rows that may fail; None allows all.
     """
 
@@ -49,6 +51,7 @@ class Request:
     datasets: tuple[DatasetSpec, ...] = ()
     reader: SystemSpec | None = None
     baseline: str | None = None
+    prices: Mapping[str, Any] = Factory(dict)
     evaluators: tuple[str, ...] | None = None
     also: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -81,6 +84,10 @@ class Request:
             max_failed=self.max_failed,
         )
         self.selection()
+
+    def price_table(self) -> Prices:
+        """Return what tokens cost."""
+        return read_prices(self.prices, "prices")
 
     def selection(self) -> Selection | None:
         """Return which examples of a dataset are taken, beyond the limit.

@@ -190,6 +190,7 @@ class _Prepared:
             requests_per_minute=request.requests_per_minute,
             tokens_per_minute=request.tokens_per_minute,
             max_cost=request.max_cost,
+            prices=request.price_table(),
             max_failed=request.max_failed,
             order=request.order,
             expected=request.rows_at_most(len(self.slots)),
@@ -219,7 +220,7 @@ def _prepare(
 
     planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, hooks, warn, store, check)
     systems = with_reader(catalog, request.systems, request.reader)
-    slots = make_slots(catalog, systems, run_id, os.environ, request.baseline)
+    slots = make_slots(catalog, systems, run_id, os.environ, request.baseline, request.price_table())
     streams: list[Stream] = []
     for number, spec in enumerate(request.datasets):
         taken = [stream.label or stream.fallback for stream in streams]

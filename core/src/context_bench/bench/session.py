@@ -13,6 +13,7 @@ from context_bench.bench.planner import Planner
 from context_bench.errors import ContextBenchError, RunStoppedError
 from context_bench.metrics import (
     CompressionRatio,
+    Cost,
     CostOfPass,
     Counts,
     Latency,
@@ -25,6 +26,7 @@ from context_bench.metrics import (
     check_score_field,
 )
 from context_bench.plugins.hooks import Hooks
+from context_bench.prices import REPORTED_CURRENCY, Prices
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
@@ -68,7 +70,8 @@ class Session:
         owner: Kept alive with the result.
         deadline: Seconds for one row as a whole; None for no limit.
         requests_per_minute, tokens_per_minute: Limits of each endpoint; None for none but what it answers.
-        max_cost: US dollars that the run may cost, where costs are known.
+        max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
+        prices: What tokens cost.
         max_failed: Share of rows that may fail, 0 to 1; the run stops early when it can no longer be met.
         order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.feed.Feed`.
         expected: Rows of the whole run, of all systems and samples; None when nobody knows.
@@ -94,6 +97,7 @@ class Session:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     max_cost: float | None = None
+    prices: Prices = Factory(Prices)
     max_failed: float | None = None
     order: str = "interleaved"
     expected: int | None = None
@@ -114,7 +118,7 @@ class Session:
                 self.planner.wire(stream.label)
         self._check_score_field()
         self.hooks.run_started(dict(self.config))
-        workbench = Workbench(WordTokenizer(), self.text_fields)
+        workbench = Workbench(WordTokenizer(), self.text_fields, self.prices)
         feed = Feed(
             self.slots,
             self.streams,
@@ -156,11 +160,11 @@ class Session:
     def _traffic(self) -> Traffic:
         budget = None
         if self.max_cost is not None:
-            [(spent,)] = self.store.read(
-                "SELECT coalesce(sum(json_extract(output, '$.usage.cost')), 0) FROM responses WHERE NOT reused"
-            )
+            [(spent,)] = self.store.read("SELECT coalesce(sum(cost), 0) FROM responses WHERE NOT reused")
             budget = Budget(self.max_cost, spent)
-        return Traffic(self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, budget)
+        return Traffic(
+            self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, budget, self.prices
+        )
 
     def _has_unscored(self) -> bool:
         """Whether an earlier session ended between the commit of a response and that of its slow scores."""
@@ -229,7 +233,7 @@ class Session:
         config = {
             **self.config,
             "systems": [slot.label for slot in self.slots],
-            **baseline_of(self.store),
+            **comparison_of(self.store),
             "datasets": [label.label for label in labels],
             "evaluators": [entry["id"] for entry in self.store.evaluators()],
             "wiring": {label.label: label.plan for label in labels},
@@ -244,10 +248,15 @@ class Session:
         return EvalResult(rows, metrics, timing, config, declared, warnings)
 
 
-def baseline_of(store: RunFile) -> dict[str, str]:
-    """Return what a result's config says of the baseline: its label, or nothing when there is none."""
-    labels = [entry["label"] for entry in store.systems() if entry["slot"] == store.baseline()]
-    return {"baseline": labels[0]} if labels else {}
+def comparison_of(store: RunFile) -> dict[str, str]:
+    """Return what a result's config says of baseline and money: nothing of a baseline when there is none."""
+    systems = store.systems()
+    labels = [entry["label"] for entry in systems if entry["slot"] == store.baseline()]
+    told = {"baseline": labels[0]} if labels else {}
+    billed = [entry["description"]["billing"] for entry in systems if "billing" in entry["description"]]
+    billing: dict[str, str] = billed[0] if billed else {}
+    told["currency"] = billing.get("currency", REPORTED_CURRENCY)
+    return told | ({"prices_date": billing["date"]} if billing.get("date") else {})
 
 
 def usual_metrics(score_field: str, threshold: float, labels: int, systems: int) -> list[Metric]:
@@ -260,6 +269,7 @@ def usual_metrics(score_field: str, threshold: float, labels: int, systems: int)
         PromptTokens(),
         TrueCompression(),
         CostOfPass(threshold, score_field),
+        Cost(),
         Latency(),
     ]
     if labels > 1:

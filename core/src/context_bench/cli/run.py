@@ -136,7 +136,16 @@ def _request_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--rpm", "requests_per_minute", type=float, metavar="N", help="Requests a minute for each endpoint."
         ),
         click.option("--tpm", "tokens_per_minute", type=float, metavar="N", help="Tokens a minute for each endpoint."),
-        click.option("--max-cost", type=float, metavar="USD", help="What the run may cost, where prices are known."),
+        click.option(
+            "--max-cost", type=float, metavar="MONEY", help="What the run may cost, where costs or prices are known."
+        ),
+        click.option(
+            "--prices",
+            "prices_path",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help='TOML with [prices."MODEL"]: input, output, cache_read, cache_write, reasoning for a million tokens.',
+        ),
         click.option("--evaluators", metavar="A,B", help="Exactly these evaluators, instead of the automatic ones."),
         click.option(
             "--also", multiple=True, metavar="NAME", help="Add an evaluator to the automatic ones; repeatable."
@@ -324,6 +333,7 @@ def _request(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, A
     from context_bench.bench.baseline import with_baseline
     from context_bench.bench.project import project_request, set_value
     from context_bench.bench.specs import parse_dataset, parse_pairs, parse_system
+    from context_bench.prices import load_prices
 
     request = project_request(project)
     systems = [parse_system(text) for text in flags["systems"]] + _proxies(flags)
@@ -351,6 +361,8 @@ def _request(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, A
     request = evolve(request, **changes)
     for path, value in parse_pairs(flags["settings"], "--set").items():
         request = set_value(request, path, value)
+    if flags["prices_path"] is not None:
+        request = evolve(request, prices=load_prices(flags["prices_path"]).over(request.price_table()).to_dict())
     systems, label = with_baseline(catalog, request.systems, request.reader, flags["baseline"] or request.baseline)
     request = evolve(request, systems=tuple(systems), baseline=label)
     return _with_declared_flags(catalog, request, flags)

@@ -29,7 +29,7 @@ run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_ty
 @run_argument
 @failed_option
 @click.option("--deadline", type=float, metavar="SECONDS", help="As in `run`.  [default: as in the run]")
-@click.option("--max-cost", type=float, metavar="USD", help="As in `run`, with what was spent so far.")
+@click.option("--max-cost", type=float, metavar="MONEY", help="As in `run`, with what was spent so far.")
 @quiet_option
 @log_option
 @output_option

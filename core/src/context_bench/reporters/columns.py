@@ -40,6 +40,9 @@ _KNOWN = [
     Column("mean_prompt_tokens", "prompt tokens", "number"),
     Column("cache_read_share", "from cache", "percent"),
     Column("cost_of_pass", "tokens/pass", "number"),
+    Column("cost", "cost", "money"),
+    Column("cost_saved", "cost saved", "percent"),
+    Column("price_of_pass", "cost/pass", "money"),
     Column("latency_median", "p50", "seconds"),
     Column("latency_p95", "p95", "seconds"),
     Column("num_rows", "rows", "count"),
@@ -54,6 +57,8 @@ _KNOWN = [
     Column("compression_factor", "compression", "factor"),
     Column("num_compared", "compared", "count"),
     Column("num_uncompared", "not compared", "count"),
+    Column("mean_cost", "mean cost", "money"),
+    Column("num_unpriced", "no cost", "count"),
 ]
 _DETAIL = {
     "num_scored",
@@ -64,6 +69,8 @@ _DETAIL = {
     "compression_factor",
     "num_compared",
     "num_uncompared",
+    "mean_cost",
+    "num_unpriced",
 }
 
 
@@ -100,7 +107,7 @@ def notes(result: EvalResult) -> Sequence[str]:
         if values.get("num_unscored"):
             told.append(_unscored(result))
             break
-    told += _compared(result)
+    told += [*_compared(result), *_billed(result)]
     return [note for note in told if note]
 
 
@@ -120,6 +127,24 @@ def _compared(result: EvalResult) -> list[str]:
     if missing:
         rows = ", ".join(f"{count:.0f} of {system}" for system, count in missing.items())
         told.append(f"Rows left out of that, because they or their baseline's report no prompt tokens: {rows}.")
+    return told
+
+
+def _billed(result: EvalResult) -> list[str]:
+    """Tell what the money is, and whose rows are left out."""
+    if not any("cost" in values for values in result.summary.values()):
+        return []
+    date = f" of {result.config['prices_date']}" if "prices_date" in result.config else ""
+    told = [
+        f"cost is in {result.config.get('currency', 'USD')}: as the endpoint reports it, else by the given prices{date}, "
+        "cached and uncached tokens each at theirs."
+    ]
+    unpriced = {
+        system: values["num_unpriced"] for system, values in result.summary.items() if values.get("num_unpriced")
+    }
+    if unpriced:
+        rows = ", ".join(f"{count:.0f} of {system}" for system, count in unpriced.items())
+        told.append(f"Answered rows without a known cost, left out of it: {rows}.")
     return told
 
 
@@ -155,6 +180,10 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def _money(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "never"
+
+
 def _seconds(value: float) -> str:
     if value >= 1:
         return f"{value:.2f} s"
@@ -165,6 +194,7 @@ _FORMS = {
     "score": lambda value: f"{value:.4f}",
     "percent": lambda value: f"{100 * value:.1f} %",
     "count": lambda value: f"{value:.0f}",
+    "money": _money,
     "factor": lambda value: f"{value:.3g}x",
     "seconds": _seconds,
     "number": _number,

@@ -203,7 +203,7 @@ class Lanes:
         """Ask a ticket's system; return False when the run is stopping, or somebody else has ended the row."""
         slot, stopping = ticket.job.slot, self._traffic.stopping
         with self._traffic.road(slot).turnstile:
-            while not stopping.is_set() and (wait := self._traffic.enter(slot)):
+            while not stopping.is_set() and (wait := self._traffic.enter(slot, ticket.job.input_tokens)):
                 stopping.wait(wait)
             if stopping.is_set():
                 return False
@@ -229,7 +229,7 @@ class Lanes:
             return False
         finally:
             if ticket.leave():
-                self._traffic.leave(slot, usage, ticket.answer is not None)
+                self._traffic.leave(slot, usage, ticket.answer is not None, ticket.job.input_tokens)
 
     # The event loop calls the system; threads score.
 
@@ -260,12 +260,12 @@ class Lanes:
         slot, stopping = ticket.job.slot, self._traffic.stopping
         place = (asyncio.get_running_loop(), self._traffic.road(slot))
         async with self._turnstiles.setdefault(place, asyncio.Lock()):
-            while not stopping.is_set() and (wait := self._traffic.enter(slot)):
+            while not stopping.is_set() and (wait := self._traffic.enter(slot, ticket.job.input_tokens)):
                 await asyncio.sleep(wait)
             if stopping.is_set():
                 return False
         if ticket.turn != turn:
-            self._traffic.leave(slot, None, False)
+            self._traffic.leave(slot, None, False, ticket.job.input_tokens)
             return False
         ticket.start()
         usage = None
@@ -293,7 +293,7 @@ class Lanes:
             return False
         finally:
             if ticket.leave():
-                self._traffic.leave(slot, usage, ticket.answer is not None)
+                self._traffic.leave(slot, usage, ticket.answer is not None, ticket.job.input_tokens)
 
     def _take(self, ticket: Ticket, found: Any, seconds: float) -> None:
         answer = self._workbench.take(ticket.job, found, seconds, ticket.attempts)
@@ -373,7 +373,7 @@ class Lanes:
     def _give_up(self, ticket: Ticket, deadline: float) -> None:
         ticket.late = ticket.late_row(self._workbench, deadline)
         if ticket.job.output is None and ticket.leave():
-            self._traffic.leave(ticket.job.slot, None, False)
+            self._traffic.leave(ticket.job.slot, None, False, ticket.job.input_tokens)
         self._end(ticket, ticket.late)
         if ticket.cancel is not None:
             ticket.cancel()

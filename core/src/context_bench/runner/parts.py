@@ -24,6 +24,8 @@ class Slot:
         shared: Whether the key is valid in other runs, because the system tells its fingerprint.
         reads: Fields of an example that it looks at; None means all.
         description: What is recorded about it.
+        model: Name of the model that it asks, by which prices are found; None when it names none.
+        max_tokens: Tokens of its longest answer; None when nobody knows.
     """
 
     number: int
@@ -33,6 +35,8 @@ class Slot:
     shared: bool
     reads: tuple[str, ...] | None = None
     description: Mapping[str, Any] = Factory(dict)
+    model: str | None = None
+    max_tokens: int | None = None
 
 
 @frozen(eq=False)

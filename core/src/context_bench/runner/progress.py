@@ -126,6 +126,7 @@ class Progress:
             "p95": None if tally.p95 is None else round(tally.p95, 4),
             "tokens": tally.tokens,
             "cost": traffic.cost.get(slot) if traffic else None,
+            "currency": traffic.prices.currency if traffic else "USD",
             "eta": None if left is None or not fresh else round(left * seconds / fresh, 1),
         }
 
@@ -182,7 +183,7 @@ def _note(state: dict[str, Any]) -> str:
     if state["tokens"]:
         parts.append(f"{state['tokens']:,} tokens")
     if state["cost"] is not None:
-        parts.append(f"${state['cost']:.4f}")
+        parts.append(f"{state['cost']:.4f} {state['currency']}")
     return ", ".join(parts)
 
 

@@ -6,13 +6,17 @@ from collections.abc import Iterable, Mapping
 from threading import Event, Lock
 from typing import Any
 
+from attrs import evolve
+
 from context_bench.errors import ContextBenchError
+from context_bench.prices import Prices
 from context_bench.records import Usage
 from context_bench.runner.budget import Budget
 from context_bench.runner.conversation import Conversational
 from context_bench.runner.limits import Limiter
 from context_bench.runner.parts import Slot
 from context_bench.runner.refusals import is_refusal, pause, wait_asked_for
+from context_bench.runner.work import models_of
 
 _MOST_REFUSALS = 10
 _GLANCE = 0.25
@@ -43,6 +47,7 @@ class Traffic:
         workers: Calls in flight at most.
         requests_per_minute, tokens_per_minute: What the user knows of each endpoint's limits.
         budget: What the run may cost; None for no limit.
+        prices: What tokens cost.
     """
 
     def __init__(
@@ -52,7 +57,9 @@ class Traffic:
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         budget: Budget | None = None,
+        prices: Prices | None = None,
     ) -> None:
+        self.prices = prices or Prices()
         self.stopping = Event()
         self.budget = budget
         self.in_flight: dict[int, int] = {}
@@ -79,7 +86,7 @@ class Traffic:
         """Return the road of a slot."""
         return self._roads[slot.number]
 
-    def enter(self, slot: Slot) -> float:
+    def enter(self, slot: Slot, input_tokens: int = 0) -> float:
         """Take a place for a call and return 0; or return the seconds after which to ask again.
 
         Raises:
@@ -90,12 +97,12 @@ class Traffic:
         if wait > 0:
             return min(wait, _GLANCE)
         if self.budget is not None:
-            allowed = self.budget.enter()
+            allowed = self.budget.enter(self._expected(slot, input_tokens))
             if not allowed:
                 limiter.leave()
                 if allowed is None:
                     raise BudgetSpentError(
-                        f"The run has cost {self.budget.spent:.4f} US dollars, and another call might exceed the "
+                        f"The run has cost {self.budget.spent:.4f} {self.prices.currency}, and another call might exceed the "
                         f"{self.budget.most:g} that it may cost (--max-cost)."
                     )
                 return 0.01
@@ -103,20 +110,22 @@ class Traffic:
             self.in_flight[slot.number] += 1
         return 0.0
 
-    def leave(self, slot: Slot, usage: Usage | None, has_answered: bool) -> None:
-        """Give the place of a call back."""
+    def leave(self, slot: Slot, usage: Usage | None, has_answered: bool, input_tokens: int = 0) -> None:
+        """Give the place of a call back; ``input_tokens`` is what :meth:`enter` was told."""
         self._roads[slot.number].limiter.leave()
         cost = usage.cost if usage is not None else None
         if self.budget is not None:
-            self.budget.leave(cost, has_answered)
+            self.budget.leave(cost, has_answered, self._expected(slot, input_tokens))
         with self._lock:
             self.in_flight[slot.number] -= 1
             if cost is not None:
                 self.cost[slot.number] = self.cost.get(slot.number, 0.0) + cost
 
     def answered(self, slot: Slot, output: Any, seconds: float) -> Usage | None:
-        """Learn from an output, and return its usage."""
+        """Learn from an output, and return its usage, with its cost where that is known."""
         usage = Usage.read(output) if isinstance(output, Mapping) else None
+        if usage is not None:
+            usage = evolve(usage, cost=self.prices.bill(usage, models_of(slot, output))[0])
         tokens = 0 if usage is None else int((usage.input_tokens or 0) + (usage.output_tokens or 0))
         self._roads[slot.number].limiter.answered(seconds, tokens)
         return usage
@@ -134,6 +143,13 @@ class Traffic:
         with self._lock:
             self.retried[slot.number] += 1
         return limiter.reserve(wait)
+
+    def _expected(self, slot: Slot, input_tokens: int) -> float | None:
+        """Return what a call will cost at most; None where the price or the longest answer is unknown."""
+        price = self.prices.find([slot.model])
+        if price is None or slot.max_tokens is None:
+            return None
+        return price.at_most(input_tokens, slot.max_tokens)
 
     def close(self) -> None:
         """Let go of the systems."""
@@ -161,13 +177,40 @@ class Traffic:
 def endpoint_of(system: Any) -> str | None:
     """Return the endpoint that a system asks, as its fingerprint names it; None when it names none."""
     for step in _steps(system):
-        try:
-            found = step.fingerprint().get("endpoint")
-        except Exception:  # noqa: BLE001 - a system without a usable fingerprint names no endpoint
-            continue
+        found = _fingerprint(step).get("endpoint")
         if isinstance(found, str):
             return found
     return None
+
+
+def model_of(system: Any) -> str | None:
+    """Return the model that a system asks, as its fingerprint or its attribute ``model`` names it; None without one."""
+    for step in reversed(_steps(system)):
+        found = _fingerprint(step).get("model", getattr(step, "model", None))
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def max_tokens_of(system: Any) -> int | None:
+    """Return the tokens of a system's longest answer, as the parameters of its fingerprint tell; None when unsaid."""
+    for step in reversed(_steps(system)):
+        fingerprint = _fingerprint(step)
+        parameters = fingerprint.get("parameters")
+        for place in (parameters if isinstance(parameters, Mapping) else {}, fingerprint):
+            for name in ("max_tokens", "max_completion_tokens"):
+                found = place.get(name)
+                if isinstance(found, int) and not isinstance(found, bool) and found > 0:
+                    return found
+    return None
+
+
+def _fingerprint(step: Any) -> Mapping[str, Any]:
+    try:
+        found = step.fingerprint()
+    except Exception:  # noqa: BLE001 - a system without a usable fingerprint tells nothing of itself
+        return {}
+    return found if isinstance(found, Mapping) else {}
 
 
 def _steps(system: Any) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from context_bench.errors import WiringError
+from context_bench.prices import Prices
 from context_bench.records import Failure, Usage
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.store.encoding import isolate, to_json
@@ -56,10 +57,12 @@ class Workbench:
     Args:
         tokenizer: Counts tokens.
         text_fields: Fields to count instead of the prompt's; None counts the prompt's.
+        prices: What tokens cost.
     """
 
-    def __init__(self, tokenizer: Any, text_fields: Sequence[str] | None = None) -> None:
+    def __init__(self, tokenizer: Any, text_fields: Sequence[str] | None = None, prices: Prices | None = None) -> None:
         self._tokenizer = tokenizer
+        self._prices = prices or Prices()
         self._text_fields = None if text_fields is None else tuple(text_fields)
 
     def input_tokens(self, example: Mapping[str, Any]) -> int:
@@ -112,6 +115,7 @@ class Workbench:
         """Return the row of an answer and what evaluators said of it."""
         measured = answer.measured
         usage = Usage.read(answer.output)
+        cost, cost_source = self._prices.bill(usage, models_of(job.slot, answer.output))
         return StoredRow(
             id=job.id,
             key=job.key,
@@ -122,6 +126,8 @@ class Workbench:
             response_tokens=self._response_tokens(answer.output, usage),
             context_tokens=self._context_tokens(job.example, answer.output),
             cached_tokens=None if usage is None or usage.cache_read_tokens is None else int(usage.cache_read_tokens),
+            cost=cost,
+            cost_source=cost_source,
             latency=measured.latency,
             attempts=measured.attempts + answer.more_attempts,
             measured=measured.rest,
@@ -253,6 +259,12 @@ class Answer:
     def stored(cls, output: Mapping[str, Any]) -> Answer:
         """Return the answer that a run file holds."""
         return cls(output, "", output_key(output), Measured(0.0))
+
+
+def models_of(slot: Slot, output: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return the names of a response's model: the one asked for, and the one that answered."""
+    answered = output.get("model")
+    return slot.model, answered if isinstance(answered, str) else None
 
 
 def scores_only(
