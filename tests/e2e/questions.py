@@ -94,58 +94,6 @@ LONG_PROSE = {
         whole of both villages comes to scrape and paint it.
         """,
     ),
-    "garden": (
-        "Which plant did Tomas Reyl bring to the garden?",
-        "the blue sorrel",
-        """
-        The botanical garden of Merrow lies on the slope behind the hospital. It began as a field of herbs from which
-        the hospital made its medicines. The first list of plants is from 1688 and counts two hundred and six kinds.
-        Sage, rue and wormwood stand at the top of it. The doctors quarrelled with the cooks about the garlic, and a
-        wall was built between the two beds. The wall is still there. A glass house was added in 1823, heated with the
-        warm water of the laundry. Lemons ripened in it, which was talked about in the whole county. Students of the
-        university came to draw the leaves. Tomas Reyl, a ship's surgeon, brought the blue sorrel from an island that
-        he never named. It flowers at night, and it has not been found anywhere else. For a long time the gardeners
-        thought that it was dead, because it sleeps for several years. Hail broke each pane of the glass house in July
-        1899. The panes were paid for by a lottery, and the first prize was a cow. During the war potatoes were grown
-        between the palms. The head gardener hid the seeds of the rare plants in medicine bottles. Some of these
-        bottles were found in 1987 behind a stove, and eleven of the seeds still sprouted. Today the garden has nine
-        gardeners and about four thousand kinds of plants. A path for blind visitors leads past leaves that smell or
-        feel in a special way. Bees are kept on the roof of the seed house, and their honey is sold for the upkeep of
-        the pumps. Water comes from the hill through pipes of larch wood. Some of the pipes are two hundred years old
-        and tighter than those of iron. School classes sow a bed each March and eat it in June. The hospital moved to
-        the edge of the town in 1976, but doctors still come in their lunch hour. The bench below the lime tree is
-        reserved for patients. At the gate one can take a cutting home, if one leaves another plant in its place. A
-        clerk writes down what was left and by whom, in a book that has been kept since the wall was built. Twice a
-        year the book is read aloud, and people laugh about the nettles. Painters may set up their easels everywhere
-        but on the moss, which is older than the gate.
-        """,
-    ),
-    "observatory": (
-        "Who discovered the comet at the Vela observatory?",
-        "Hanna Oster",
-        """
-        The observatory on Mount Vela was built where the road ended. Its first telescope came up on the backs of
-        mules, in fourteen boxes, during the autumn of 1911. One box fell into a ravine, and the mirror in it had to be
-        ground a second time. The founder was a brewer who wanted to see the rings of Saturn before he died. He saw
-        them on two nights. After his death the town did not know what to do with the dome, and it was rented to a
-        school of shepherds. In 1929 the university took it over with a debt of nine thousand crowns. Astronomers lived
-        in the house below the dome, four weeks at a time. They melted snow for water and heated with peat. The night
-        book tells about foxes, frozen ink and a violin that cracked in the cold. Variable stars were the daily work,
-        and the brightness of three hundred of them was written down each clear night. Hanna Oster discovered the comet
-        in March 1938, when she looked for something else. She had to walk two hours to the next telephone. The comet
-        returns every seventy-one years, and the observatory celebrated it with a dance. A second dome was built for a
-        camera in 1956. The camera took pictures on glass plates, and eighteen thousand of these lie in wooden drawers
-        in the cellar. Volunteers have copied about half of them since 2015. Now and then a star is found on the plates
-        that is not there any more. Light from the ski slopes became a trouble in the seventies. The mayor agreed to
-        switch the lamps off at ten, in exchange for a public evening each month. These evenings are full, and people
-        bring blankets and thermos bottles. The old mules are remembered on a brass plate with their names. A robot
-        opens the dome today, and the astronomers sit in the city in front of screens. One room is still kept with a
-        bed, a stove and a violin. Whoever sleeps there has to write in the night book. Most of them write that it was
-        quiet. A few of them made drawings of the valley, and one wrote down a recipe for dumplings. The brewery still
-        sends a barrel each autumn, on the day when the first box came up the mountain. Nobody remembers who decided
-        that it must be empty before the first snow.
-        """,
-    ),
 }
 
 SHORT_PROSE = {
@@ -214,15 +162,14 @@ def long_prose() -> Iterator[Example]:
 
 
 def logs() -> Iterator[Example]:
-    """Yield logs of some twenty lines, half of them in runs that differ in numbers only."""
+    """Yield logs of fourteen lines, most of them in runs that differ in numbers only."""
     for service, (question, answer, event, place) in SERVICES.items():
         request = f"INFO {service} request {{}} done in {{}} ms"
         lines = [
             f"INFO {service} starts with the settings of the night shift",
-            "INFO a pool of workers is ready",
-            *(request.format(40 + run, 20 + 13 * run % 50) for run in range(6)),
+            *(request.format(40 + run, 20 + 13 * run % 50) for run in range(5)),
             f"INFO the clock of {service} is set by the time server",
-            *(request.format(46 + run, 31 + 7 * run % 50) for run in range(6)),
+            *(request.format(45 + run, 31 + 7 * run % 50) for run in range(5)),
             "INFO the settings are read again and have not changed",
         ]
         lines.insert(place, event)
@@ -231,20 +178,20 @@ def logs() -> Iterator[Example]:
 
 
 def records() -> Iterator[Example]:
-    """Yield lists of eight JSON records with the same fields."""
-    for number, shift in enumerate((0, 3, 5, 8, 11)):
+    """Yield lists of six JSON records with the same fields."""
+    for number in range(7):
         rows = [
             {
                 "order": 5100 + 10 * number + row,
-                "customer": PEOPLE[(row + shift) % 12],
-                "town": TOWNS[(5 * row + shift) % 12],
+                "customer": PEOPLE[(row + 3 * number) % 12],
+                "town": TOWNS[(5 * row + 3 * number) % 12],
                 "status": "shipped",
                 "currency": "EUR",
                 "carrier": "post",
             }
-            for row in range(8)
+            for row in range(6)
         ]
-        asked = rows[6 - number]
+        asked = rows[5 * number % 6]
         question = f"To which town does order {asked['order']} of {asked['customer']} go?"
         yield example(f"orders-{number + 1}", json.dumps(rows, indent=2), question, str(asked["town"]))
 

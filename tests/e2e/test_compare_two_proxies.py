@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 import questions
-from documented import agrees_with, arguments, project_file, steps
+from documented import PAGE, agrees_with, arguments, project_file, steps
 from relay import Relay
 from workload import LEAVES_JSON, MODEL, kompact
 
+from context_bench_answer_quality import AnswerQuality
 from context_bench_openai import OpenAIProxy
 
 Rows = dict[str, dict[str, dict[str, Any]]]
@@ -62,7 +63,7 @@ def test_no_row_is_lost_and_every_answer_is_scored(comparison: Any, rows: Rows, 
             assert row["response"].strip(), (system, name)
             assert set(row["scores"]) == {"f1", "exact_match", "recall", "contains"}
             assert row["score"] == row["scores"]["f1"]
-            assert row["scores"]["contains"] == float(examples[name]["answer"].lower() in row["response"].lower())
+            assert row["scores"] == AnswerQuality().score(examples[name], {"response": row["response"]})
         found = [row["scores"]["contains"] for row in answered.values()]
         assert 0 < sum(found) < len(found), f"{system}: as if nobody had answered, or looked"
     shown = cells(comparison.done.out)
@@ -85,23 +86,30 @@ def test_the_table_shows_what_the_proxy_saved_of_the_tokens_that_the_model_count
         assert through["tokens_saved"] == pytest.approx(1 - behind[name] / direct[name])
         assert (without["reported_tokens"], without["tokens_saved"]) == (direct[name], 0)
     saved = 1 - sum(behind.values()) / sum(direct.values())
-    assert 0.22 < saved < 0.36
+    assert 0.24 < saved < 0.33
     assert cells(comparison.done.out)["tokens saved"] == [f"{100 * saved:.1f} %", "0.0 %"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "least", "most"),
-    [("long-prose", 0.05, 0.25), ("log", 0.15, 0.50), ("records", 0.40, 0.70), ("short-prose", -0.6, -0.2)],
+    ("kind", "count", "least", "most"),
+    [
+        ("long-prose", 3, 0.05, 0.20),
+        ("log", 5, 0.10, 0.45),
+        ("records", 7, 0.40, 0.65),
+        ("short-prose", 5, -0.6, -0.2),
+    ],
     ids=KINDS,
 )
 def test_each_kind_of_context_is_shortened_in_its_own_way(
-    rows: Rows, examples: dict[str, Any], kind: str, least: float, most: float
+    rows: Rows, examples: dict[str, Any], kind: str, count: int, least: float, most: float
 ) -> None:
     """The last kind grows: kompact makes the system message a user message, and the model's template adds its own."""
     names = [name for name, example in examples.items() if example["kind"] == kind]
-    assert len(names) == 5
+    assert len(names) == count
     for name in names:
         assert least < rows["kompact"][name]["tokens_saved"] < most, name
+    tokens = [sum(rows["kompact"][name][key] for name in names) for key in ("reported_tokens", "baseline_tokens")]
+    assert f"| {kind} | {count} | {100 * (1 - tokens[0] / tokens[1]):.0f} % |" in PAGE.read_text(encoding="utf-8")
 
 
 def test_the_proxy_rewrites_roles_and_its_headers_are_kept(
@@ -191,17 +199,21 @@ def test_at_temperature_0_without_the_prompt_cache_answers_repeat_bit_for_bit(
     context_bench: Callable[..., Any],
     tmp_path: Path,
 ) -> None:
-    questions.write(tmp_path / "backwards.jsonl", list(reversed(examples.values())))
+    """Ten of the twenty, of every kind, the last one first, and four at a time."""
+    backwards = list(reversed(examples.values()))[::2]
+    assert {example["kind"] for example in backwards} == set(KINDS)
+    questions.write(tmp_path / "backwards.jsonl", backwards)
     command = ["--proxy", relay.url, "--name", "again", "--model", "smollm2-135m", "--dataset", "backwards.jsonl"]
     done = context_bench(tmp_path, *command, *options("again"), "--max-workers", "4", "--run-file", "again.sqlite")
     assert done.code == 0, done.err
     exported = context_bench(tmp_path, "export", "again.sqlite").out.splitlines()
     repeated = {row["example_id"]: row for row in map(json.loads, exported)}
-    assert list(repeated) == list(reversed(examples))
-    assert len(relay.calls) == 20
-    for name, row in rows["direct"].items():
-        assert repeated[name]["response"] == row["response"], name
-        assert repeated[name]["metadata"]["usage"] == row["metadata"]["usage"], name
+    assert list(repeated) == [example["id"] for example in backwards]
+    assert len(relay.calls) == len(backwards) == 10
+    for name, row in repeated.items():
+        before = rows["direct"][name]
+        assert row["response"] == before["response"], name
+        assert row["metadata"]["usage"] == before["metadata"]["usage"], name
         assert row["metadata"]["usage"]["cache_read_tokens"] == 0
 
 
@@ -213,6 +225,17 @@ def test_the_prompt_cache_that_is_switched_off_is_there(relay: Relay) -> None:
     system.close()
     assert usages[0] < usages[1], usages
     assert usages[1] > 10
+
+
+def test_the_proxy_remembers_so_the_order_of_the_examples_matters(
+    comparison: Any, rows: Rows, examples: dict[str, Any]
+) -> None:
+    """Why the page gives kompact one example at a time and the short ones last: after those it leaves prose as it is."""
+    first = next(iter(examples))
+    system = OpenAIProxy(comparison.addresses["http://127.0.0.1:7878"], model=MODEL, temperature=0, max_tokens=1)
+    now = system.process(examples[first])["usage"]["input_tokens"]
+    system.close()
+    assert rows["kompact"][first]["reported_tokens"] < rows["direct"][first]["reported_tokens"] < now
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(
