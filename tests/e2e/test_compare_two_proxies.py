@@ -23,7 +23,7 @@ from context_bench_openai import OpenAIProxy
 
 Rows = dict[str, dict[str, dict[str, Any]]]
 KINDS = ("long-prose", "log", "records", "short-prose")
-SETTINGS = ("temperature=0", "max_tokens=16", 'extra_body={"cache_prompt": false}')
+SETTINGS = ("temperature=0", "max_tokens=16", 'extra_body={"cache_prompt": false}', "timeout=600")
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +219,7 @@ def test_at_temperature_0_without_the_prompt_cache_answers_repeat_bit_for_bit(
 
 def test_the_prompt_cache_that_is_switched_off_is_there(relay: Relay) -> None:
     """What the test above shows, it would not show of a server that has no cache."""
-    system = OpenAIProxy(relay.url, model=MODEL, temperature=0, max_tokens=4)
+    system = OpenAIProxy(relay.url, model=MODEL, temperature=0, max_tokens=4, timeout=600)
     example = {"context": "The bell of Lun weighs two tons and is rung at noon.", "question": "When is the bell rung?"}
     usages = [system.process(example)["usage"]["cache_read_tokens"] for _ in range(2)]
     system.close()
@@ -232,7 +232,9 @@ def test_the_proxy_remembers_so_the_order_of_the_examples_matters(
 ) -> None:
     """Why the page gives kompact one example at a time and the short ones last: after those it leaves prose as it is."""
     first = next(iter(examples))
-    system = OpenAIProxy(comparison.addresses["http://127.0.0.1:7878"], model=MODEL, temperature=0, max_tokens=1)
+    system = OpenAIProxy(
+        comparison.addresses["http://127.0.0.1:7878"], model=MODEL, temperature=0, max_tokens=1, timeout=600
+    )
     now = system.process(examples[first])["usage"]["input_tokens"]
     system.close()
     assert rows["kompact"][first]["reported_tokens"] < rows["direct"][first]["reported_tokens"] < now
