@@ -163,6 +163,7 @@ def test_the_keys_page_defines_every_key_as_the_code_makes_it() -> None:
     assert keys.response_key(one, two, 3, turns) == digest("context-bench response 1", one, two, 3, turns)
     assert keys.output_key({"response": "r"}) == digest("context-bench output 1", {"response": "r"})
     assert keys.evaluator_key("e", "1", {}) == digest("context-bench evaluator 1", "e", "1", {})
+    assert keys.agreement_key(one) == short("context-bench agreement 1", one)
     assert keys.score_key(one, two, one, two) == short("context-bench score 1", one, two, one, two)
 
 
@@ -212,17 +213,29 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     assert sorted(first(page["The usual metrics"])) == sorted(core)
     rows = [{"context": "a b", "answer": "a", "dataset": label} for label in ("one", "two")]
     usage = {"prompt_tokens": 2, "completion_tokens": 1, "cache_read_tokens": 1, "cost": 0.01}
-    systems = [lambda example: {"context": "a", "response": "a", "usage": usage}, _Named()]
-    result = evaluate(systems, rows, ["answer-quality"], baseline="<lambda>", progress=False)
-    told = {key for line in page["The usual metrics"] for key in line[1].replace("`", "").split(", ")}
-    found = {re.sub(r"^dataset:.*", "dataset:LABEL", key) for values in result.summary.values() for key in values}
-    assert found == told
+    systems = [lambda example: {"context": "a", "response": "a", "usage": usage, "system_latency": 0}, _Named()]
+    told: list[str] = []
+    results = [
+        evaluate(
+            systems,
+            [*rows, *unanswered],
+            ["answer-quality"],
+            baseline="<lambda>",
+            reference_from="named",
+            on_warning=told.append,
+            progress=False,
+        )
+        for unanswered in ([], [{"context": "a b", "dataset": "one"}])
+    ]
+    keys = {key for line in page["The usual metrics"] for key in line[1].replace("`", "").split(", ")}
+    values = [values for result in results for values in result.summary.values()]
+    assert {re.sub(r"^dataset:.*", "dataset:LABEL", key) for found in values for key in found} == keys
     lines = [line for line in page["Headings of the table"] if line[0] != "heading"]
     headings = {line[1].split(";")[0].strip("`"): line[0] for line in lines}
-    labels = {"one", "two"}
-    assert {
-        column.key: column.heading for column in columns(result, everything=True) if column.heading not in labels
-    } == {key: heading for key, heading in headings.items() if key != "dataset:LABEL"}
+    shown = {column.key: column.heading for result in results for column in columns(result, everything=True)}
+    assert {key: heading for key, heading in shown.items() if not key.startswith("dataset:")} == {
+        key: heading for key, heading in headings.items() if key != "dataset:LABEL"
+    }
 
 
 class _Named:

@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from context_bench.records import BaselineRow, EvalRow, Usage
+from context_bench.records import AGREEMENT, BaselineRow, EvalRow, Usage
 from context_bench.store.entries import Label
 from context_bench.store.runfile import RunFile
 
@@ -25,6 +25,7 @@ class Columns:
         failed: How many of them failed.
         failed_with_value: How many of those count something in the headline.
         latencies: Seconds of the rows that were answered.
+        system_latencies, model_latencies: Seconds without and with the model, of those of which the split is known.
         contexts: How many rows have a known ``context_tokens``.
         input_tokens, context_tokens: Sums over those rows.
         reported: How many rows have prompt tokens that an endpoint reported.
@@ -33,28 +34,31 @@ class Columns:
         savings: Share of the baseline's prompt tokens that a row did without, for each row that can be compared.
         compared_tokens, baseline_tokens: Sums over those rows: reported prompt tokens, and the baseline's.
         costs: What the rows cost, for those of which it is known.
-        answered: How many rows were answered.
         compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both are known.
+        agreed: How many rows have an agreement that is their headline, failed ones left out.
+        is_reference: Whether these are the rows of the system whose responses stand in for gold answers.
         has_baseline: Whether a row has a baseline's row beside it.
-        spent: Tokens of prompt and response over all rows: reported, else counted; the given tokens stand in where the
-            prompt is not known.
+        spent: Tokens of prompt and response over all rows that can pass, which those without a gold answer cannot:
+            reported, else counted; the given tokens stand in where the prompt is not known.
         names: Dataset labels, in the order of appearance.
     """
 
     def __init__(self, fields: Iterable[str] = ("score",)) -> None:
         self.rows = self.failed = self.failed_with_value = 0
-        self.latencies = array("d")
+        self.latencies, self.system_latencies, self.model_latencies = array("d"), array("d"), array("d")
         self.contexts = self.input_tokens = self.context_tokens = self.spent = 0
         self.reported = self.reported_tokens = self.cached_tokens = 0
         self.savings = array("d")
         self.compared_tokens = self.baseline_tokens = 0
-        self.answered = 0
+        self.agreed = 0
+        self.is_reference = False
         self.costs, self.compared_costs, self.baseline_costs = array("d"), array("d"), array("d")
         self.has_baseline = self.has_cache_counts = False
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self.names: list[str] = []
         self._numbers: dict[str, int] = {}
         self._values = {field: array("d") for field in dict.fromkeys(("score", *fields))}
+        self._agreements = {field: array("d") for field in self._values}
 
     @classmethod
     def of(cls, rows: Iterable[EvalRow], fields: Iterable[str] = ("score",)) -> Columns:
@@ -66,16 +70,24 @@ class Columns:
 
     def add(self, row: EvalRow) -> None:
         """Add one row."""
+        if row.reference is not None:
+            self._agree(row)
+        if row.is_extra:
+            return
         answered = not any(error.evaluator is None for error in row.errors)
         usage = row.usage or Usage()
         tokens = (row.input_tokens, usage.input_tokens, row.response_tokens, row.context_tokens)
+        before = self.spent
         self._count(row.dataset, row.failed, *tokens, usage.cache_read_tokens, row.baseline)
+        if row.is_agreement:
+            self.spent = before
         if answered:
             self._bill(row.cost, row.baseline)
+            self._split(row.latency, row.system_latency)
             self.latencies.append(row.latency)
-        self.failed_with_value += row.failed and row.score is not None
+        self.failed_with_value += row.failed and row.score is not None and not row.is_agreement
         for field, values in self._values.items():
-            value = row.value(field)
+            value = None if field == "score" and row.is_agreement else row.value(field)
             values.append(_ABSENT if value is None else value)
 
     def values(self, field: str) -> Sequence[float]:
@@ -86,6 +98,10 @@ class Columns:
             if any(value != value for value in values)
             else values
         )
+
+    def agreements(self, field: str) -> Sequence[float]:
+        """Return what the rows without a gold answer count for their agreement with the reference."""
+        return self._agreements[field]
 
     def values_by_label(self, field: str) -> dict[str, Sequence[float]]:
         """Return what the rows count for a score by dataset label, in the order of appearance."""
@@ -98,23 +114,8 @@ class Columns:
         return dict(found)
 
     def latencies_at(self, shares: Sequence[float]) -> list[float]:
-        """Return percentiles of the latencies by linear interpolation (Hyndman and Fan's type 7, numpy's default).
-
-        A million numbers are sorted in parts of their array, and merged: as a list they would take 32 MiB.
-        """
-        parts = memoryview(self.latencies)
-        for start in range(0, len(parts), _PART):
-            parts[start : start + _PART] = array("d", sorted(parts[start : start + _PART]))
-        ordered = merge(*(parts[start : start + _PART] for start in range(0, len(parts), _PART)))
-        last = len(parts) - 1
-        wanted = {place for share in shares for place in (int(last * share), min(int(last * share) + 1, last))}
-        found = {place: value for place, value in enumerate(islice(ordered, max(wanted) + 1)) if place in wanted}
-        told = []
-        for share in shares:
-            below = int(last * share)
-            low, high = found[below], found[min(below + 1, last)]
-            told.append(low + (high - low) * (last * share - below))
-        return told
+        """Return percentiles of the latencies; see :func:`percentiles`."""
+        return percentiles(self.latencies, shares)
 
     def _count(
         self,
@@ -141,7 +142,9 @@ class Columns:
             self.contexts += 1
             self.input_tokens += given
             self.context_tokens += context
-        self.spent += next((int(count) for count in (prompt, context) if count is not None), given) + response
+        self.spent += (
+            int(given if context is None else context) + response if prompt is None else int(prompt) + response
+        )
         if prompt is not None and prompt >= 1:
             self.reported += 1
             self.reported_tokens += int(prompt)
@@ -151,14 +154,35 @@ class Columns:
             self.has_baseline = True
             self._compare(prompt, baseline)
 
+    @property
+    def answered(self) -> int:
+        """How many rows were answered."""
+        return len(self.latencies)
+
     def _bill(self, cost: float | None, baseline: BaselineRow | None) -> None:
-        self.answered += 1
         if cost is None:
             return
         self.costs.append(cost)
         if baseline is not None and baseline.cost is not None:
             self.compared_costs.append(cost)
             self.baseline_costs.append(baseline.cost)
+
+    def _split(self, latency: float, own: float | None) -> None:
+        if own is not None:
+            self.system_latencies.append(own)
+            self.model_latencies.append(latency - own)
+
+    def _agree(self, row: EvalRow) -> None:
+        """Note how far a row without a gold answer agrees with the reference; its first response not with itself."""
+        self.is_reference = row.reference == row.system
+        if self.is_reference and row.sample == 0:
+            return
+        self.agreed += row.is_agreement and row.score is not None and not row.failed and not row.is_extra
+        for field, values in self._agreements.items():
+            own = row.score if row.is_agreement else None
+            value = own if field == "score" else row.value(f"{AGREEMENT}{field}")
+            if value is not None:
+                values.append(value)
 
     def _compare(self, prompt: float | None, baseline: BaselineRow) -> None:
         """Hold a row against the baseline's; no prompt has 0 tokens, so such a count is none."""
@@ -172,18 +196,41 @@ class Columns:
         self, label: Label, values: tuple[Any, ...], scores: Mapping[str, float], baseline: BaselineRow | None
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
-        latency, given, prompt, response, context, cached, cost = values[3:10]
-        self._count(label.label, False, given, prompt, response, context, cached, baseline)
-        self._bill(cost, baseline)
+        latency, given, prompt, response, context, cached, cost, own = values[3:11]
+        self._count(label.dataset, False, given, prompt, response, context, cached, baseline)
+        if cost is not None:
+            self._bill(cost, baseline)
+        if own is not None:
+            self._split(latency, own)
         self.latencies.append(latency)
         for field, column in self._values.items():
             key = label.headline if field == "score" and field not in scores else field
             column.append(scores.get(key, _ABSENT))  # type: ignore[arg-type]
 
 
+def percentiles(values: array[float], shares: Sequence[float]) -> list[float]:
+    """Return percentiles by linear interpolation (Hyndman and Fan's type 7, numpy's default); values are moved.
+
+    A million numbers are sorted in parts of their array, and merged: as a list they would take 32 MiB.
+    """
+    parts = memoryview(values)
+    for start in range(0, len(parts), _PART):
+        parts[start : start + _PART] = array("d", sorted(parts[start : start + _PART]))
+    ordered = merge(*(parts[start : start + _PART] for start in range(0, len(parts), _PART)))
+    last = len(parts) - 1
+    wanted = {place for share in shares for place in (int(last * share), min(int(last * share) + 1, last))}
+    found = {place: value for place, value in enumerate(islice(ordered, max(wanted) + 1)) if place in wanted}
+    told = []
+    for share in shares:
+        below = int(last * share)
+        low, high = found[below], found[min(below + 1, last)]
+        told.append(low + (high - low) * (last * share - below))
+    return told
+
+
 _QUERY = """
 SELECT responses.id, slot, {label}, latency, input_tokens, prompt_tokens, response_tokens, context_tokens,
-       cached_tokens, cost, name, value
+       cached_tokens, cost, system_latency, name, value
 FROM responses
 {examples}
 LEFT JOIN scores ON scores.response = responses.id AND shown
@@ -208,6 +255,10 @@ def read_columns(store: RunFile, fields: Iterable[str] = ("score",)) -> dict[str
     systems = {entry["slot"]: entry["label"] for entry in store.systems()}
     found = {label: Columns(fields) for label in systems.values()}
     labels = {label.number: label for label in store.labels()}
+    if any(label.reference is not None for label in labels.values()):
+        for row in store.rows():
+            found[row.system].add(row)
+        return found
     troubled = store.troubled()
     with store.baselines() as baseline_of:
         for number, group in groupby(store.read(_query(labels)), key=itemgetter(0)):

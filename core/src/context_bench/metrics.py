@@ -8,11 +8,12 @@ unscored row is left out, and both are counted in :class:`Counts`. A metric that
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from context_bench.columns import Columns
+from context_bench.columns import Columns, percentiles
 from context_bench.errors import MetricError, did_you_mean
 from context_bench.records import EvalRow
 
@@ -37,7 +38,8 @@ class _ByColumns:
 class Counts(_ByColumns):
     """How many rows there are, and how many of them are scored, unscored and failed.
 
-    Keys: ``num_rows``, ``num_scored``, ``num_unscored`` and ``num_failed``; the last three add up to the first.
+    Keys: ``num_rows``, ``num_scored``, ``num_unscored`` and ``num_failed``, and ``num_agreement`` where rows without a gold
+    answer were held against a reference; all others add up to the first.
     """
 
     name: str = "counts"
@@ -47,8 +49,15 @@ class Counts(_ByColumns):
         valued = len(columns.values("score"))
         failed = columns.failed
         scored = valued - min(valued, columns.failed_with_value)
-        unscored = columns.rows - scored - failed
-        return {"num_rows": columns.rows, "num_scored": scored, "num_unscored": unscored, "num_failed": failed}
+        unscored = columns.rows - scored - failed - columns.agreed
+        agreed = {"num_agreement": columns.agreed} if columns.agreements("score") else {}
+        return {
+            "num_rows": columns.rows,
+            "num_scored": scored,
+            **agreed,
+            "num_unscored": unscored,
+            "num_failed": failed,
+        }
 
 
 @frozen
@@ -62,6 +71,33 @@ class MeanScore(_ByColumns):
         """Return the mean, summed exactly."""
         values = columns.values(self.score_field)
         return {self.name: math.fsum(values) / len(values)} if values else {}
+
+
+@frozen
+class Agreement(_ByColumns):
+    """How far rows without a gold answer agree with the reference: the mean of the score, its response as the answer.
+
+    Keys: ``agreement``; and ``agreement_floor``, how far the reference agrees with itself when it is asked twice. A system
+    that agrees as much cannot be told from it. The summary shows the floor with every system.
+    """
+
+    score_field: str = "score"
+    name: str = "agreement"
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the mean; of the reference's own rows, the floor."""
+        values = columns.agreements(self.score_field)
+        if not values:
+            return {}
+        return {"agreement_floor" if columns.is_reference else self.name: math.fsum(values) / len(values)}
+
+    @staticmethod
+    def share_floor(summary: Mapping[str, dict[str, float]]) -> None:
+        """Put the floor of the reference beside the agreement of every system."""
+        for floor in [values["agreement_floor"] for values in summary.values() if "agreement_floor" in values]:
+            for values in summary.values():
+                if "agreement" in values:
+                    values.setdefault("agreement_floor", floor)
 
 
 @frozen
@@ -176,7 +212,8 @@ class CostOfPass(_ByColumns):
     """Tokens spent, prompt and response, for each row that passes (after Erol et al. 2025, arXiv:2504.13359).
 
     Keys: ``cost_of_pass``, infinite when nothing passes, and ``num_passing``; ``price_of_pass``, the same in money, input
-    and output at their prices, where every answered row has a cost.
+    and output at their prices, where every answered row has a cost and a gold answer. Rows without a gold answer cannot
+    pass, so what they took is not counted.
     """
 
     threshold: float = 0.7
@@ -190,7 +227,7 @@ class CostOfPass(_ByColumns):
             return {}
         passing = sum(value >= self.threshold for value in values)
         found: dict[str, float] = {"cost_of_pass": columns.spent / passing if passing else math.inf}
-        if columns.costs and len(columns.costs) == columns.answered:
+        if columns.costs and len(columns.costs) == columns.answered and not columns.agreements("score"):
             found["price_of_pass"] = math.fsum(columns.costs) / passing if passing else math.inf
         return {**found, "num_passing": passing}
 
@@ -199,7 +236,9 @@ class CostOfPass(_ByColumns):
 class Latency(_ByColumns):
     """Seconds that the system took, over the rows that it answered. Percentiles interpolate linearly.
 
-    Keys: ``latency_mean``, ``latency_median``, ``latency_p95`` and ``latency_p99``.
+    Keys: ``latency_mean``, ``latency_median``, ``latency_p95`` and ``latency_p99``; where it is known how long the system
+    took without its model, also ``system_latency_median``, ``system_latency_p95``, ``model_latency_median`` and
+    ``model_latency_p95``, over the rows of which it is known.
     """
 
     name: str = "latency"
@@ -215,6 +254,8 @@ class Latency(_ByColumns):
             "latency_median": median,
             "latency_p95": p95,
             "latency_p99": p99,
+            **_split_latency("system", columns.system_latencies),
+            **_split_latency("model", columns.model_latencies),
         }
 
 
@@ -283,6 +324,13 @@ class ParetoRank:
                 del points[name]
             rank += 1
         return {name: ranks[name] for name in summary if name in ranks}
+
+
+def _split_latency(who: str, values: array[float]) -> dict[str, float]:
+    if not values:
+        return {}
+    median, p95 = percentiles(values, (0.5, 0.95))
+    return {f"{who}_latency_median": median, f"{who}_latency_p95": p95}
 
 
 def percentile(values: Sequence[float], share: float) -> float:

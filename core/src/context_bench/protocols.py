@@ -24,7 +24,9 @@ class System(Protocol):
 
     Optional: ``aprocess`` (the same, async), ``process_conversation``, ``fingerprint() -> Mapping`` with every
     parameter that can change an output (without it, responses are never reused across runs), and ``reads``, the
-    example fields that the system looks at. ``process`` may be called from several threads at once.
+    example fields that the system looks at. A system with an attribute ``cache_salt`` puts that text, when it is set, as
+    a line in front of everything that it sends to a model, and into its fingerprint. ``latency_headers`` names response
+    headers in which a proxy says how many milliseconds it took itself. ``process`` may be called from several threads at once.
     """
 
     @property

@@ -135,6 +135,10 @@ ANY_KEY = "*"
 """Stands in :attr:`EvalRow.keys` for the keys of an evaluator that declares none."""
 
 
+AGREEMENT = "agreement_"
+"""Prefix of the score keys that hold a response against another system's, in place of a gold answer."""
+
+
 @frozen(eq=False)
 class EvalRow:
     """One example with one system: what was answered and how it was scored.
@@ -167,6 +171,9 @@ class EvalRow:
         cost_source: ``"reported"`` by the endpoint, or computed from ``"prices"``; None without a cost.
         system_latency: Seconds of ``latency`` that the system took without its model; None when nobody knows.
         baseline: The baseline's row of the same example and repetition; None without one.
+        reference: Label of the system whose response stood in for the gold answer that the example lacks; None where
+            there is a gold answer, or no such system.
+        is_extra: Whether the reference was asked once more, only to see how far it agrees with itself.
     """
 
     system: str
@@ -194,6 +201,13 @@ class EvalRow:
     cost_source: str | None = None
     system_latency: float | None = None
     baseline: BaselineRow | None = None
+    reference: str | None = None
+    is_extra: bool = False
+
+    @property
+    def is_agreement(self) -> bool:
+        """Whether the row's headline score holds its response against the reference's, and not against a gold answer."""
+        return self.reference is not None and (self.headline or AGREEMENT).startswith(AGREEMENT)
 
     @property
     def reported_tokens(self) -> int | None:
@@ -289,6 +303,7 @@ def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
     own = {
         "system": row.system,
         "dataset": row.dataset,
+        "reference": row.reference,
         "example_id": row.example_id,
         "sample": row.sample,
         "score": row.score,

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from context_bench.columns import Columns, read_columns
 from context_bench.errors import ConfigurationError
-from context_bench.metrics import ParetoRank, check_score_field
+from context_bench.metrics import Agreement, ParetoRank, check_score_field
 from context_bench.protocols import Metric
 from context_bench.records import EvalRow, flatten
 from context_bench.store.runfile import RunFile
@@ -182,6 +182,8 @@ def summarise(
             else:
                 summary[label] |= metric.compute(_Chosen(rows, lambda row, label=label: row.system == label))  # type: ignore[misc]
     for metric in metrics:
+        if isinstance(metric, Agreement):
+            metric.share_floor(summary)
         if isinstance(metric, ParetoRank) and len(summary) > 1:
             ranks = metric.rank_systems(summary, metric.quality_field, metric.cost_field, metric.method)
             for label, rank in ranks.items():
@@ -194,6 +196,8 @@ def row_to_dict(row: EvalRow) -> dict[str, Any]:
     return {
         "system": row.system,
         "dataset": row.dataset,
+        "reference": row.reference,
+        "is_extra": row.is_extra,
         "position": row.position,
         "sample": row.sample,
         "example_id": row.example_id,

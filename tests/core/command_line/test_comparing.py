@@ -229,3 +229,89 @@ def test_a_file_of_prices_is_laid_over_those_of_the_project(
     (tmp_path / "prices.toml").write_text('[prices]\ncurrency = "EUR"\n[prices.m]\ninput = 1\noutput = 0\n')
     done = context_bench(*proxies, "--prices", "prices.toml")
     assert (done.code, "A run has one currency" in done.err) == (2, True)
+
+
+@pytest.fixture
+def unanswered(model: str, jsonl: Run) -> list[str]:
+    rows = [{key: value for key, value in row.items() if key != "answer"} for row in ROWS]
+    asked = ["--proxy", f"{model}/half", "--name", "half", "--proxy", model, "--name", "direct", "--model", "m"]
+    return [*asked, "--dataset", jsonl([*rows, {**ROWS[0], "id": "c"}]), "--format", "json"]
+
+
+def test_rows_without_an_answer_are_held_against_another_systems_response(
+    context_bench: Run, unanswered: list[str], tmp_path: Path
+) -> None:
+    asked = [*unanswered, "--reference-from", "direct", "--run-file", "r.sqlite", "-o", "r.md", "-o", "r.txt"]
+    done = context_bench(*asked)
+    told = summary(done)
+    assert "The reference direct is asked twice where there is no gold answer" in done.err
+    assert told["half"]["agreement"] == told["half"]["agreement_floor"] == 1.0
+    assert told["half"]["num_agreement"] == 2
+    assert len(Model.asked) == 3 + 3 + 2
+    for name in ("r.md", "r.txt"):
+        text = " ".join((tmp_path / name).read_text().split())
+        assert "noise floor" in text
+        assert "agreement is f1 against the response of direct, on the rows without a gold answer" in text
+    assert summary(context_bench("report", "r.sqlite", "--format", "json")) == told
+    verified = context_bench("verify", "r.sqlite")
+    assert verified.code == 0, verified.out
+    assert "8 rows, 8 scorings computed again" in verified.out
+    assert summary(context_bench("resume", "r.sqlite", "--format", "json", "-q")) == told
+    assert summary(context_bench("rescore", "r.sqlite", "--force", "--format", "json")) == told
+    assert len(Model.asked) == 8
+
+
+def test_new_evaluators_are_held_against_the_stored_reference(context_bench: Run, unanswered: list[str]) -> None:
+    pytest.importorskip("context_bench_rouge", reason="a second evaluator that needs an answer")
+    context_bench(*unanswered, "--reference-from", "direct", "--run-file", "r.sqlite", "-q")
+    calls = len(Model.asked)
+    done = context_bench("rescore", "r.sqlite", "--also", "rouge", "--format", "json")
+    rows = [row for row in json.loads(done.out)["rows"] if row["system"] == "half"]
+    assert [sorted({"rouge_l_f1", "agreement_rouge_l_f1"} & set(row["scores"])) for row in rows] == [
+        ["agreement_rouge_l_f1"], ["agreement_rouge_l_f1"], ["rouge_l_f1"],
+    ]  # fmt: skip
+    assert len(Model.asked) == calls
+
+
+def test_the_project_file_names_the_reference(context_bench: Run, unanswered: list[str], tmp_path: Path) -> None:
+    (tmp_path / "context-bench.toml").write_text('reference-from = "direct"\n')
+    assert summary(context_bench(*unanswered, "-q"))["half"]["agreement"] == 1.0
+    done = context_bench(*unanswered, "-q", "--reference-from", "dirct")
+    assert (done.code, "No system of this run for the reference is called 'dirct'" in done.err) == (2, True)
+    done = context_bench(*unanswered, "-q", "--no-store-examples")
+    assert (done.code, "its examples must be kept" in done.err) == (2, True)
+
+
+def test_isolated_prefixes_begin_each_systems_prompts_with_a_marker(
+    context_bench: Run, proxies: list[str], tmp_path: Path
+) -> None:
+    told = summary(context_bench(*proxies, "--isolate-prefixes", "--baseline", "direct"))
+    begins = {call["path"].startswith("/half"): call["messages"][0]["content"].split("]")[0] for call in Model.asked}
+    assert len(Model.asked) == 4
+    assert len(set(begins.values())) == 2
+    assert all(text.startswith("[") for text in begins.values())
+    assert told["direct"]["mean_prompt_tokens"] == 8 + 10
+    (tmp_path / "context-bench.toml").write_text("[run]\nisolate-prefixes = true\n")
+    Model.asked.clear()
+    context_bench(*proxies)
+    assert {call["messages"][0]["content"].split("]")[0] for call in Model.asked} == set(begins.values())
+    (tmp_path / "context-bench.toml").write_text("[run]\nisolate-prefixes = 1\n")
+    assert "run.isolate-prefixes is 1, which is of the wrong kind" in context_bench(*proxies).err
+
+
+def test_a_report_can_be_held_against_another_baseline(context_bench: Run, proxies: list[str]) -> None:
+    context_bench(*proxies, "--run-file", "r.sqlite")
+    assert "tokens_saved" not in summary(context_bench("report", "r.sqlite", "--format", "json"))["half"]
+    told = summary(context_bench("report", "r.sqlite", "--baseline", "half", "--format", "json"))
+    assert (told["direct"]["tokens_saved"], told["half"]["tokens_saved"]) == (-1.0, 0.0)
+    done = context_bench("report", "r.sqlite", "--baseline", "hafl")
+    assert (done.code, "Did you mean 'half'?" in done.err) == (2, True)
+
+
+def test_a_model_without_a_price_is_named_before_the_run(
+    context_bench: Run, proxies: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "prices.toml").write_text("[prices.other]\ninput = 1\noutput = 1\n")
+    done = context_bench(*proxies, "--prices", "prices.toml")
+    assert "No price is given for 'm', the model of half." in done.err
+    assert "cost" not in summary(done)["half"]

@@ -31,6 +31,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "extra body": {"extra_body": {"cache_prompt": False}},
     "extra header": {"extra_headers": {"x-compress": "hard"}},
     "failure headers": {"failure_headers": []},
+    "cache salt": {"cache_salt": "[a b c]"},
     "own messages": {"build_messages": lambda example: []},
 }
 

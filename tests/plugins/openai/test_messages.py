@@ -28,6 +28,23 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = 
             _user("Where is Rome?"),
         ],
     ),
+    "a salt is a line in front of the first message": (
+        {"system_prompt": "Be brief.", "cache_salt": "[a b]"},
+        EXAMPLE,
+        [
+            {"role": "system", "content": "[a b]\nBe brief."},
+            {"role": "system", "content": "Rome is in Italy."},
+            _user("Where is Rome?"),
+        ],
+    ),
+    "a salt in front of a message of parts": (
+        {
+            "cache_salt": "[a b]",
+            "build_messages": lambda example: [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
+        },
+        EXAMPLE,
+        [{"role": "user", "content": [{"type": "text", "text": "[a b]\n"}, {"type": "text", "text": "Hi"}]}],
+    ),
     "context only": ({}, {"context": "Say hi."}, [_user("Say hi.")]),
     "context only, whatever the layout": ({"layout": "tool"}, {"context": "Say hi."}, [_user("Say hi.")]),
     "question only": ({}, {"question": "Why?"}, [_user("Why?")]),

@@ -30,7 +30,9 @@ def evaluate(
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None = None,
     reader: str | SystemSpec | None = None,
     baseline: Any = None,
+    reference_from: Any = None,
     prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    isolate_prefixes: bool = False,
     also: Sequence[str] = (),
     without: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -81,7 +83,11 @@ def evaluate(
         datasets: Several datasets: specs, or iterables by label.
         reader: A system that follows each context transformer.
         baseline: The system that the others are held against: the label of one of them, or one more system.
+        reference_from: The system whose responses stand in where an example has no gold answer; as ``baseline``. It is
+            asked twice there, to see how far it agrees with itself.
         prices: What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.
+        isolate_prefixes: Whether each system's prompts begin with a marker of its own, so that no system is served from
+            a cache that another has warmed.
         also: Evaluators added to the automatic ones.
         without: Evaluators left out.
         options: Options of evaluators, by name.
@@ -128,7 +134,9 @@ def evaluate(
         datasets=datasets,
         reader=reader,
         baseline=baseline,
+        reference_from=reference_from,
         prices=prices,
+        isolate_prefixes=isolate_prefixes,
         also=also,
         without=without,
         options=options,

@@ -9,6 +9,7 @@ from typing import Any
 
 from context_bench.bench.fields import rename_fields
 from context_bench.bench.identity import system_identity, system_reads
+from context_bench.bench.isolation import isolate_prefixes
 from context_bench.bench.secrets import safe_spec, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, UnknownNameError
@@ -101,6 +102,9 @@ def make_slots(
     environ: Mapping[str, str] | None = None,
     baseline: str | None = None,
     prices: Prices | None = None,
+    reference: str | None = None,
+    samples: int = 1,
+    isolate: Callable[[str], None] | None = None,
 ) -> list[Slot]:
     """Return a slot for each system; labels are made unique where the specs allow it.
 
@@ -111,6 +115,9 @@ def make_slots(
         environ: Environment variables, for options that name one.
         baseline: Label of the system that the others are held against.
         prices: What tokens cost; None when nobody said.
+        reference: Label of the system whose responses stand in for gold answers.
+        samples: How often each example is given to each system.
+        isolate: Isolates the systems' prefixes, and is told of those where that cannot be; None leaves them as they are.
 
     Raises:
         ConfigurationError: There is no system, two have one label, or one has neither ``process`` nor can be called.
@@ -119,12 +126,19 @@ def make_slots(
         raise ConfigurationError("There is no system to measure. Name one with --system.")
     slots = []
     labels = labels_of(catalog, systems)
-    for number, (asked, label) in enumerate(zip(systems, labels, strict=True)):
-        system = build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
+    built = [
+        build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
+        for asked in systems
+    ]
+    if isolate is not None:
+        built = isolate_prefixes(catalog, built, run, isolate)
+    for number, (system, label) in enumerate(zip(built, labels, strict=True)):
         key, shared, description = system_identity(catalog, system, run, number)
         reads = system_reads(catalog, system)
         if label == baseline:
             description["baseline"] = True
+        if label == reference:
+            description["reference"] = {"samples": samples}
         model = model_of(system)
         if prices is not None and prices.models:
             price = prices.find([model])
@@ -134,6 +148,16 @@ def make_slots(
         description = {"label": label, **description}
         slots.append(Slot(number, label, made, key, shared, reads, description, model, max_tokens_of(system)))
     return slots
+
+
+def unpriced(slots: Iterable[Slot], prices: Prices) -> list[str]:
+    """Return what to tell of systems whose model has no price in a table of prices, a line each."""
+    return [
+        f"No price is given for {slot.model!r}, the model of {slot.label}. Its cost is known only where the endpoint "
+        "reports it, or answers with a model that has a price."
+        for slot in slots
+        if prices.models and slot.model is not None and slot.model not in prices.models
+    ]
 
 
 def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool:

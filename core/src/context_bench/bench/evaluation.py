@@ -9,10 +9,10 @@ from typing import Any
 from uuid import uuid4
 from weakref import finalize
 
-from context_bench.bench.assembly import make_slots, make_stream, needs_threads, with_reader
+from context_bench.bench.assembly import make_slots, make_stream, needs_threads, unpriced, with_reader
 from context_bench.bench.baseline import with_baseline
 from context_bench.bench.planner import Planner
-from context_bench.bench.requests import check_limits, selection_of
+from context_bench.bench.requests import check_limits, check_reference, selection_of
 from context_bench.bench.session import Session, now
 from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset, parse_system
 from context_bench.bench.surroundings import provenance
@@ -25,6 +25,7 @@ from context_bench.plugins.wiring import Choice, broken_plugins
 from context_bench.prices import load_prices, read_prices
 from context_bench.protocols import Evaluator, Metric
 from context_bench.results import EvalResult
+from context_bench.runner.agreement import asked_twice, find_reference
 from context_bench.runner.parts import Stream
 from context_bench.runner.progress import Progress
 from context_bench.store.reuse import EarlierResponses
@@ -45,7 +46,9 @@ def run_evaluation(
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None,
     reader: str | SystemSpec | None,
     baseline: Any,
+    reference_from: Any,
     prices: Mapping[str, Any] | str | os.PathLike[str] | None,
+    isolate_prefixes: bool,
     also: Sequence[str],
     without: Sequence[str],
     options: Mapping[str, Mapping[str, Any]] | None,
@@ -93,6 +96,8 @@ def run_evaluation(
     if isinstance(reader, str):
         reader = parse_system(reader)
     asked, label_of_baseline = with_baseline(catalog, asked, reader, baseline)
+    asked, label_of_reference = with_baseline(catalog, asked, reader, reference_from, "reference")
+    check_reference(label_of_reference, keep_examples)
     if reader is not None:
         asked = with_reader(catalog, asked, reader)
     objects, names = _sorted_evaluators(evaluators)
@@ -126,10 +131,19 @@ def run_evaluation(
             streams.append(Stream(number, label, _limited(source, max_examples), "", {"label": label}, selection))
     run = store.run()["id"]
     table = read_prices(prices or {}, "prices") if isinstance(prices, Mapping | None) else load_prices(Path(prices))
-    slots = make_slots(catalog, asked, run, environ, label_of_baseline, table)
+    isolate = warn if isolate_prefixes else None
+    slots = make_slots(catalog, asked, run, environ, label_of_baseline, table, label_of_reference, samples, isolate)
     _check_resumed(store, slots)
+    for line in unpriced(slots, table):
+        warn(line)
     config = {"samples": samples, "score_field": score_field, "threshold": threshold, "run_file": str(run_file or "")}
     size = _size([source for _, source in sources], max_examples or sample or len(ids) or None)
+    reference = find_reference(slots, label_of_reference, samples)
+    if reference is not None:
+        planner.refer(reference)
+        cost = asked_twice(reference, size)
+        if cost is not None:
+            warn(cost)
     threads = needs_threads(catalog, asked)
     session = Session(
         store=store,
@@ -153,6 +167,7 @@ def run_evaluation(
         tokens_per_minute=tokens_per_minute,
         max_cost=max_cost,
         prices=table,
+        reference=reference,
         max_failed=max_failed,
         order=order,
         expected=None if size is None else size * len(slots) * samples,

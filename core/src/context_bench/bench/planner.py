@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -15,6 +15,7 @@ from context_bench.plugins.loading import build
 from context_bench.plugins.wiring import Choice, DatasetFacts, DatasetPlan, Decision, check_choice, plan_dataset
 from context_bench.protocols import Evaluator
 from context_bench.records import KeyMeaning
+from context_bench.runner.agreement import Reference, agreeing, dataset_of
 from context_bench.runner.parts import LabelWiring, Scorer
 from context_bench.store.entries import Label
 from context_bench.store.keys import evaluator_key
@@ -69,6 +70,7 @@ class Planner:
         self._environ = environ
         self._hooks = hooks
         self._on_warning = on_warning or (lambda line: None)
+        self._reference: str | None = None
         self._facts: dict[str, DatasetFacts] = {}
         self._ready: dict[str, _Ready] = {}
         self._wirings: dict[str, LabelWiring] = {}
@@ -93,6 +95,18 @@ class Planner:
     def know(self, facts: DatasetFacts) -> None:
         """Tell the planner about a dataset before its label is met."""
         self._facts[facts.label] = facts
+
+    def refer(self, reference: Reference | str) -> None:
+        """Tell the planner whose responses stand in for gold answers."""
+        self._reference = reference if isinstance(reference, str) else reference.label
+
+    def know_stored(self, labels: Iterable[Label]) -> None:
+        """Tell the planner about the labels of a run file."""
+        for label in labels:
+            plan = label.plan
+            self.know(DatasetFacts(label.dataset, tuple(plan["names"]), tuple(plan["tags"]), plan.get("primary")))
+            if label.reference is not None:
+                self.refer(label.reference)
 
     def attach(self, store: RunFile) -> None:
         """Record the wirings made so far, and those still to come, in a run file."""
@@ -127,6 +141,10 @@ class Planner:
         """
         if label in self._wirings:
             return self._wirings[label]
+        base = None if self._reference is None else dataset_of(label)
+        if base is not None and self._reference is not None:
+            number = _number(self._label_numbers, label)
+            return self._wired(agreeing(self.wire(base), number, self._reference))
         plan = self.plan(label)
         scorers = [self._scorer(decision, plan) for decision in plan.wired]
         scorers += [self._object_scorer(evaluator) for evaluator in self._objects]
@@ -142,7 +160,10 @@ class Planner:
             self._headline(plan, scorers),
             _plan_record(plan, scorers),
         )
-        self._wirings[label] = wiring
+        return self._wired(wiring)
+
+    def _wired(self, wiring: LabelWiring) -> LabelWiring:
+        self._wirings[wiring.label] = wiring
         self._record(wiring)
         return wiring
 

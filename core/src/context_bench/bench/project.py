@@ -2,9 +2,10 @@
 
 reader = "needle-oracle"
 baseline = "full"           # label of the system that the others are held against
+reference-from = "full"     # label of the system whose responses stand in where there is no gold answer
 
 [run]                       # limit, sample, seed, ids, samples, order, score-field, threshold, max-workers, deadline,
-                            # rpm, tpm, max-cost, evaluators, also, without, allow
+                            # rpm, tpm, max-cost, isolate-prefixes, evaluators, also, without, allow
 limit = 50
 
 [[systems]]                 # or spec = "short=bm25:ratio=0.3"
@@ -60,6 +61,7 @@ _RUN_KEYS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "rpm": ("requests_per_minute", (int, float)),
     "tpm": ("tokens_per_minute", (int, float)),
     "max-cost": ("max_cost", (int, float)),
+    "isolate-prefixes": ("isolate_prefixes", bool),
 }
 
 
@@ -69,7 +71,7 @@ def project_request(project: Mapping[str, Any]) -> Request:
     Raises:
         ConfigurationError: A key is unknown or has a value of the wrong kind; the message names it.
     """
-    known = ("reader", "baseline", "prices", "run", "systems", "datasets", "evaluators", "plugins")
+    known = ("reader", "baseline", "reference-from", "prices", "run", "systems", "datasets", "evaluators", "plugins")
     for key in project:
         if key not in known:
             raise UnknownNameError(f"table of {PROJECT_FILE}", key, known)
@@ -78,7 +80,7 @@ def project_request(project: Mapping[str, Any]) -> Request:
         if key not in _RUN_KEYS:
             raise UnknownNameError(f"key of [run] in {PROJECT_FILE}", key, _RUN_KEYS)
         name, kind = _RUN_KEYS[key]
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise ConfigurationError(f"{PROJECT_FILE}: run.{key} is {value!r}, which is of the wrong kind.")
         _check_value(f"{PROJECT_FILE}: run.{key}", value)
         values[name] = tuple(value) if isinstance(value, list) else value
@@ -86,10 +88,11 @@ def project_request(project: Mapping[str, Any]) -> Request:
     values["datasets"] = tuple(_dataset(entry, f"datasets[{i}]") for i, entry in enumerate(_list(project, "datasets")))
     if "reader" in project:
         values["reader"] = _system(project["reader"], "reader")
-    if "baseline" in project:
-        if not isinstance(project["baseline"], str):
-            raise ConfigurationError(f"{PROJECT_FILE}: baseline is {project['baseline']!r}, but must be a label.")
-        values["baseline"] = project["baseline"]
+    for key, name in (("baseline", "baseline"), ("reference-from", "reference")):
+        if key in project:
+            if not isinstance(project[key], str):
+                raise ConfigurationError(f"{PROJECT_FILE}: {key} is {project[key]!r}, but must be a label.")
+            values[name] = project[key]
     if "prices" in project:
         values["prices"] = read_prices(project["prices"], f"{PROJECT_FILE}: prices").to_dict()
     values["options"] = {name: dict(given) for name, given in _table(project, "evaluators").items()}
@@ -185,7 +188,12 @@ def _refuse_beside_spec(table: Mapping[str, Any], where: str, keys: tuple[str, .
 
 
 def _check_value(where: str, value: Any) -> None:
-    if isinstance(value, int | float) and value <= 0 and not where.endswith(("threshold", "seed")):
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and value <= 0
+        and not where.endswith(("threshold", "seed"))
+    ):
         raise ConfigurationError(f"{where} is {value}, but must be above zero.")
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         raise ConfigurationError(f"{where} is {value!r}, but must be a list of names.")

@@ -6,27 +6,42 @@ from pathlib import Path
 from typing import Any
 
 from context_bench.bench.session import comparison_of, usual_metrics
+from context_bench.errors import UnknownNameError
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
 from context_bench.store.runfile import RunFile
 
 
-def read_result(path: Path, score_field: str | None = None, threshold: float | None = None) -> EvalResult:
+def read_result(
+    path: Path, score_field: str | None = None, threshold: float | None = None, baseline: str | None = None
+) -> EvalResult:
     """Return the result of a run file; nothing is run.
+
+    Args:
+        path: The run file.
+        score_field, threshold: What the usual metrics look at, and what passes; None takes those of the run.
+        baseline: Label of the system that the others are held against; None takes that of the run.
 
     Raises:
         StoreError: It is no run file, or is damaged.
+        UnknownNameError: No system of the run is called as the baseline is.
         MetricError: The run has no such score.
     """
     store = RunFile.open(path)
+    if baseline is not None:
+        slots = {entry["label"]: entry["slot"] for entry in store.systems()}
+        if baseline not in slots:
+            raise UnknownNameError("system of this run for the baseline", baseline, slots)
+        store.hold_against(slots[baseline])
     recorded = store.run()
     config = recorded["config"]
     labels, systems = store.labels(), [entry["label"] for entry in store.systems()]
+    names = list(dict.fromkeys(label.dataset for label in labels))
     score_field = score_field or config.get("score_field", "score")
     metrics = usual_metrics(
         score_field,
         config.get("threshold", 0.7) if threshold is None else threshold,
-        len(labels),
+        len(names),
         len(systems),
     )
     declared = [key for label in labels for key in label.keys]
@@ -36,7 +51,7 @@ def read_result(path: Path, score_field: str | None = None, threshold: float | N
         "status": recorded["status"],
         "systems": systems,
         **comparison_of(store),
-        "datasets": [label.label for label in labels],
+        "datasets": names,
         "evaluators": [entry["id"] for entry in store.evaluators()],
         "wiring": {label.label: label.plan for label in labels},
         "provenance": recorded["provenance"],

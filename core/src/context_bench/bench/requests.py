@@ -28,7 +28,9 @@ class Request:
         datasets: The datasets.
         reader: What follows each context transformer.
         baseline: Label of the system that the others are held against; None for none.
+        reference: Label of the system whose responses stand in for gold answers; None for none.
         prices: What tokens cost, as :func:`~context_bench.prices.read_prices` reads it.
+        isolate_prefixes: Whether each system's prompts begin with a marker of its own.
         evaluators: The only evaluators to use; None wires them.
         also, without, allow, prefixes: See :class:`~context_bench.plugins.wiring.Choice`.
         options: Options of evaluators, by name.
@@ -51,7 +53,9 @@ class Request:
     datasets: tuple[DatasetSpec, ...] = ()
     reader: SystemSpec | None = None
     baseline: str | None = None
+    reference: str | None = None
     prices: Mapping[str, Any] = Factory(dict)
+    isolate_prefixes: bool = False
     evaluators: tuple[str, ...] | None = None
     also: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -83,6 +87,7 @@ class Request:
             max_cost=self.max_cost,
             max_failed=self.max_failed,
         )
+        check_reference(self.reference, self.keep_examples)
         self.selection()
 
     def price_table(self) -> Prices:
@@ -171,6 +176,19 @@ def check_limits(*, order: str, max_failed: float | None, **limits: float | None
     for name, limit in limits.items():
         if limit is not None and not 0 < limit < float("inf"):
             raise ConfigurationError(f"{name} is {limit!r}, but must be a number above zero.")
+
+
+def check_reference(reference: object, keep_examples: bool) -> None:
+    """Refuse a reference whose examples are not kept.
+
+    Raises:
+        ConfigurationError: They are not, so nothing could be held against it once it has answered.
+    """
+    if reference is not None and not keep_examples:
+        raise ConfigurationError(
+            "Rows without an answer are scored from the run file, once the reference has answered: its examples must be "
+            "kept (leave --no-store-examples out)."
+        )
 
 
 ORDERS = ("interleaved", "system")

@@ -10,9 +10,9 @@ from typing import Any
 from context_bench.bench.planner import Planner
 from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request
+from context_bench.bench.session import reference_of
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
-from context_bench.plugins.wiring import DatasetFacts
 from context_bench.results import EvalResult
 from context_bench.runner.again import Again
 from context_bench.runner.loop import Loop
@@ -57,15 +57,14 @@ def rescore(
         on_warning,
         store,
     )
+    planner.know_stored(store.labels())
     for label in store.labels():
-        plan = label.plan
-        planner.know(DatasetFacts(label.label, tuple(plan["names"]), tuple(plan["tags"]), plan.get("primary")))
         planner.wire(label.label)
     slots = [
         Slot(entry["slot"], entry["label"], _Silent(entry["label"]), entry["key"], False) for entry in store.systems()
     ]
     workbench = Workbench(WordTokenizer())
-    Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force).jobs())
+    Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force, reference_of(store)).jobs())
     store.seal()
     return read_result(path)
 

@@ -17,6 +17,7 @@ from context_bench.bench.assembly import (
     make_slots,
     make_stream,
     needs_threads,
+    unpriced,
     with_reader,
 )
 from context_bench.bench.planner import Planner
@@ -31,6 +32,7 @@ from context_bench.plugins.lock import check_lock
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.results import EvalResult
+from context_bench.runner.agreement import asked_twice, find_reference
 from context_bench.runner.parts import Stream
 from context_bench.runner.progress import Progress
 from context_bench.store.reuse import EarlierResponses, run_files
@@ -191,6 +193,7 @@ class _Prepared:
             tokens_per_minute=request.tokens_per_minute,
             max_cost=request.max_cost,
             prices=request.price_table(),
+            reference=find_reference(self.slots, request.reference, request.samples),
             max_failed=request.max_failed,
             order=request.order,
             expected=request.rows_at_most(len(self.slots)),
@@ -220,7 +223,25 @@ def _prepare(
 
     planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, hooks, warn, store, check)
     systems = with_reader(catalog, request.systems, request.reader)
-    slots = make_slots(catalog, systems, run_id, os.environ, request.baseline, request.price_table())
+    slots = make_slots(
+        catalog,
+        systems,
+        run_id,
+        os.environ,
+        request.baseline,
+        request.price_table(),
+        request.reference,
+        request.samples,
+        warn if request.isolate_prefixes else None,
+    )
+    for line in unpriced(slots, request.price_table()):
+        warn(line)
+    reference = find_reference(slots, request.reference, request.samples)
+    if reference is not None:
+        planner.refer(reference)
+        cost = asked_twice(reference, request.rows_at_most(1))
+        if cost is not None and store is None:
+            warn(cost)
     streams: list[Stream] = []
     for number, spec in enumerate(request.datasets):
         taken = [stream.label or stream.fallback for stream in streams]

@@ -12,6 +12,7 @@ from attrs import Factory, frozen
 from context_bench.bench.planner import Planner
 from context_bench.errors import ContextBenchError, RunStoppedError
 from context_bench.metrics import (
+    Agreement,
     CompressionRatio,
     Cost,
     CostOfPass,
@@ -31,6 +32,7 @@ from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.again import Again
+from context_bench.runner.agreement import Reference
 from context_bench.runner.budget import Budget
 from context_bench.runner.failures import Failures
 from context_bench.runner.feed import Feed
@@ -72,6 +74,7 @@ class Session:
         requests_per_minute, tokens_per_minute: Limits of each endpoint; None for none but what it answers.
         max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
         prices: What tokens cost.
+        reference: The system whose responses stand in for gold answers; None without one.
         max_failed: Share of rows that may fail, 0 to 1; the run stops early when it can no longer be met.
         order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.feed.Feed`.
         expected: Rows of the whole run, of all systems and samples; None when nobody knows.
@@ -98,6 +101,7 @@ class Session:
     tokens_per_minute: float | None = None
     max_cost: float | None = None
     prices: Prices = Factory(Prices)
+    reference: Reference | None = None
     max_failed: float | None = None
     order: str = "interleaved"
     expected: int | None = None
@@ -129,6 +133,7 @@ class Session:
             self.earlier.find if self.earlier else None,
             self.keep_bodies,
             self.order,
+            self.reference,
         )
         started = perf_counter()
         traffic = self._traffic()
@@ -137,8 +142,11 @@ class Session:
         loop = Loop(workbench, self.store, self.max_workers, self._watch(), traffic, self.deadline)
         try:
             loop.run(feed.jobs(self.store))
+            if self.reference is not None:
+                again = Again(self.store, self.slots, self.planner.wire, False, self.reference, agreement_only=True)
+                loop.run(again.jobs())
             if self._has_unscored():
-                loop.run(Again(self.store, self.slots, self.planner.wire).jobs())
+                loop.run(Again(self.store, self.slots, self.planner.wire, False, self.reference).jobs())
         except KeyboardInterrupt:
             self._end("interrupted")
             raise RunStoppedError("Interrupted.", str(self.store.path), INTERRUPTED) from None
@@ -172,7 +180,7 @@ class Session:
             scorer.number
             for wiring in self.planner.wirings.values()
             for scorer in wiring.scorers
-            if self.keep_bodies and is_slow(scorer)
+            if self.keep_bodies and is_slow(scorer) and not scorer.agrees
         }
         query = (
             "SELECT 1 FROM responses JOIN examples ON examples.id = responses.id & ~1048575 "
@@ -184,7 +192,7 @@ class Session:
             labels = ", ".join(
                 str(wiring.number)
                 for wiring in self.planner.wirings.values()
-                if any(scorer.number == number for scorer in wiring.scorers)
+                if any(scorer.number == number and not scorer.agrees for scorer in wiring.scorers)
             )
             if any(self.store.read(query.format(labels=labels, number=number))):
                 return True
@@ -226,15 +234,16 @@ class Session:
     def _result(self, seconds: float, skipped: int, warnings: Sequence[str]) -> EvalResult:
         rows = StoredRows(self.store, self.owner)
         labels = self.store.labels()
+        names = list(dict.fromkeys(label.dataset for label in labels))
         metrics = self.metrics
         if metrics is None:
-            metrics = usual_metrics(self.score_field, self.threshold, len(labels), len(self.slots))
+            metrics = usual_metrics(self.score_field, self.threshold, len(names), len(self.slots))
         done = len(rows) - skipped
         config = {
             **self.config,
             "systems": [slot.label for slot in self.slots],
             **comparison_of(self.store),
-            "datasets": [label.label for label in labels],
+            "datasets": names,
             "evaluators": [entry["id"] for entry in self.store.evaluators()],
             "wiring": {label.label: label.plan for label in labels},
             "metrics": [metric.name for metric in metrics],
@@ -249,14 +258,25 @@ class Session:
 
 
 def comparison_of(store: RunFile) -> dict[str, str]:
-    """Return what a result's config says of baseline and money: nothing of a baseline when there is none."""
+    """Return what a result's config says of baseline, reference and money; nothing of those that the run has not."""
     systems = store.systems()
-    labels = [entry["label"] for entry in systems if entry["slot"] == store.baseline()]
-    told = {"baseline": labels[0]} if labels else {}
+    told: dict[str, str] = {}
+    for entry in systems:
+        roles = {"baseline": entry["slot"] == store.baseline(), "reference": "reference" in entry["description"]}
+        told |= {role: entry["label"] for role, is_its in roles.items() if is_its}
     billed = [entry["description"]["billing"] for entry in systems if "billing" in entry["description"]]
     billing: dict[str, str] = billed[0] if billed else {}
     told["currency"] = billing.get("currency", REPORTED_CURRENCY)
     return told | ({"prices_date": billing["date"]} if billing.get("date") else {})
+
+
+def reference_of(store: RunFile) -> Reference | None:
+    """Return the system of a run whose responses stand in for gold answers, or None."""
+    found = store.reference()
+    if found is None:
+        return None
+    [label] = [entry["label"] for entry in store.systems() if entry["slot"] == found[0]]
+    return Reference(label, *found)
 
 
 def usual_metrics(score_field: str, threshold: float, labels: int, systems: int) -> list[Metric]:
@@ -264,6 +284,7 @@ def usual_metrics(score_field: str, threshold: float, labels: int, systems: int)
     metrics: list[Metric] = [
         Counts(),
         MeanScore(score_field),
+        Agreement(score_field),
         PassRate(threshold, score_field),
         CompressionRatio(),
         PromptTokens(),

@@ -13,7 +13,7 @@ from context_bench.store.keys import RowId
 from context_bench.store.reuse import run_files
 from context_bench.store.runfile import RunFile
 
-_NO_PART = ("label", "baseline", "billing")
+_NO_PART = ("label", "baseline", "billing", "reference")
 """What the description of a system says that is in no key."""
 
 _POSITION = ~((1 << 20) - 1)

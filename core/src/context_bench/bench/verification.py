@@ -12,10 +12,10 @@ from attrs import evolve, field, mutable
 
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
+from context_bench.bench.session import reference_of
 from context_bench.errors import ContextBenchError, StoreError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
-from context_bench.plugins.wiring import DatasetFacts
 from context_bench.runner.again import Again
 from context_bench.runner.parts import LabelWiring, Slot
 from context_bench.runner.work import Workbench
@@ -129,14 +129,14 @@ def _recompute(catalog: Catalog, store: RunFile, found: Verification) -> None:
     config = store.run()["config"]
     request = evolve(Request.from_dict(config) if "systems" in config else Request(), evaluators=tuple(known), also=())
     planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, Hooks(catalog), None)
-    for label in store.labels():
-        plan = label.plan
-        planner.know(DatasetFacts(label.label, tuple(plan["names"]), tuple(plan["tags"]), plan.get("primary")))
+    planner.know_stored(store.labels())
     slots = [
         Slot(entry["slot"], entry["label"], _Silent(entry["label"]), entry["key"], False) for entry in store.systems()
     ]
     workbench = Workbench(WordTokenizer())
-    for job in Again(store, slots, _deterministic(planner, stored, found), force=True).jobs():
+    for job in Again(
+        store, slots, _deterministic(planner, stored, found), force=True, reference=reference_of(store)
+    ).jobs():
         row = workbench.do(job)
         before = _stored_scores(store, job.id.pack())
         names = {scorer.number: scorer.id for scorer in job.only or ()}

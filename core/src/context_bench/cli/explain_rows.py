@@ -62,6 +62,8 @@ def _show_row(story: dict[str, Any]) -> None:
     state = click.style("failed", fg="red") if story["failed"] else f"score {_number(story['score'])}"
     click.echo(f"{click.style(story['system'], bold=True)}: {story['example_id']}{sample}, {state}")
     _line("dataset", f"{story['dataset'] or 'rows without a label'}, place {story['position']}")
+    if story["reference"]:
+        _line("held to", f"the response of {story['reference']}, in place of a gold answer (scores: agreement_...)")
     for name, value in (story["example"] or {}).items():
         _line(name, _short(value))
     _line("response", _short(story["response"]))

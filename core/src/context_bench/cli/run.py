@@ -94,6 +94,11 @@ def _request_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="The system that the others are held against: a label, or a spec or address of one more.",
         ),
         click.option(
+            "--reference-from",
+            metavar="LABEL",
+            help="The system whose responses stand in where there is no gold answer; as --baseline. It is asked twice.",
+        ),
+        click.option(
             "--dataset",
             "-d",
             "datasets",
@@ -145,6 +150,12 @@ def _request_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
             help='TOML with [prices."MODEL"]: input, output, cache_read, cache_write, reasoning for a million tokens.',
+        ),
+        click.option(
+            "--isolate-prefixes",
+            is_flag=True,
+            default=None,
+            help="Begin each system's prompts with a marker of its own, so that none warms another's prefix cache.",
         ),
         click.option("--evaluators", metavar="A,B", help="Exactly these evaluators, instead of the automatic ones."),
         click.option(
@@ -364,7 +375,9 @@ def _request(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, A
     if flags["prices_path"] is not None:
         request = evolve(request, prices=load_prices(flags["prices_path"]).over(request.price_table()).to_dict())
     systems, label = with_baseline(catalog, request.systems, request.reader, flags["baseline"] or request.baseline)
-    request = evolve(request, systems=tuple(systems), baseline=label)
+    asked = flags["reference_from"] or request.reference
+    systems, reference = with_baseline(catalog, systems, request.reader, asked, "reference")
+    request = evolve(request, systems=tuple(systems), baseline=label, reference=reference)
     return _with_declared_flags(catalog, request, flags)
 
 
@@ -385,6 +398,7 @@ _PLAIN_FLAGS = (
     "requests_per_minute",
     "tokens_per_minute",
     "max_cost",
+    "isolate_prefixes",
 )
 
 

@@ -131,16 +131,24 @@ def rescore(
 @run_argument
 @click.option("--score-field", metavar="KEY", help="Score that the metrics look at.  [default: as in the run]")
 @click.option("--threshold", type=float, metavar="X", help="Score that passes.  [default: as in the run]")
+@click.option(
+    "--baseline", metavar="LABEL", help="The system that the others are held against.  [default: as in the run]"
+)
 @output_option
 @format_option
 def report(
-    run_file: Path, score_field: str | None, threshold: float | None, outputs: tuple[Path, ...], result_format: str
+    run_file: Path,
+    score_field: str | None,
+    threshold: float | None,
+    baseline: str | None,
+    outputs: tuple[Path, ...],
+    result_format: str,
 ) -> None:
     """Show the result of a run again, or write it in another form; nothing is run."""
     from context_bench.bench.reading import read_result
 
     reports = Reports(open_catalog((), {}), outputs, result_format)
-    reports.write(read_result(run_file, score_field, threshold))
+    reports.write(read_result(run_file, score_field, threshold, baseline))
 
 
 @click.command()

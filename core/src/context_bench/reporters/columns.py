@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
+from context_bench.records import AGREEMENT
 from context_bench.results import EvalResult
 
 
@@ -32,6 +33,8 @@ class Column:
 
 _KNOWN = [
     Column("mean_score", "score", "score"),
+    Column("agreement", "agreement", "score"),
+    Column("agreement_floor", "noise floor", "score"),
     Column("pass_rate", "pass", "percent"),
     Column("tokens_saved", "tokens saved", "percent"),
     Column("compression_ratio", "saved", "percent"),
@@ -46,6 +49,7 @@ _KNOWN = [
     Column("latency_median", "p50", "seconds"),
     Column("latency_p95", "p95", "seconds"),
     Column("num_rows", "rows", "count"),
+    Column("num_agreement", "agreed", "count"),
     Column("num_unscored", "unscored", "count"),
     Column("num_failed", "failed", "count"),
     Column("pareto_rank", "rank", "count"),
@@ -57,6 +61,10 @@ _KNOWN = [
     Column("compression_factor", "compression", "factor"),
     Column("num_compared", "compared", "count"),
     Column("num_uncompared", "not compared", "count"),
+    Column("system_latency_median", "system p50", "seconds"),
+    Column("system_latency_p95", "system p95", "seconds"),
+    Column("model_latency_median", "model p50", "seconds"),
+    Column("model_latency_p95", "model p95", "seconds"),
     Column("mean_cost", "mean cost", "money"),
     Column("num_unpriced", "no cost", "count"),
 ]
@@ -69,6 +77,10 @@ _DETAIL = {
     "compression_factor",
     "num_compared",
     "num_uncompared",
+    "system_latency_median",
+    "system_latency_p95",
+    "model_latency_median",
+    "model_latency_p95",
     "mean_cost",
     "num_unpriced",
 }
@@ -84,7 +96,10 @@ def columns(result: EvalResult, everything: bool = False) -> list[Column]:
     present = list(dict.fromkeys(key for values in result.summary.values() for key in values))
     chosen = [column for column in _KNOWN if column.key in present and (everything or column.key not in _DETAIL)]
     named = {column.key for column in _KNOWN}
-    chosen[1:1] = [Column(key, key.removeprefix("dataset:"), "score") for key in present if key.startswith("dataset:")]
+    after = 1 if chosen and chosen[0].key == "mean_score" else 0
+    chosen[after:after] = [
+        Column(key, key.removeprefix("dataset:"), "score") for key in present if key.startswith("dataset:")
+    ]
     others = [key for key in present if key not in named and not key.startswith("dataset:")]
     return chosen + [Column(key, key, "score") for key in others if everything or key not in _DETAIL]
 
@@ -100,9 +115,16 @@ def notes(result: EvalResult) -> Sequence[str]:
     """Return what a reader must know beside the numbers, a line each."""
     told = []
     field = result.config.get("score_field", "score")
-    headlines = [field] if field != "score" else _headlines(result)
-    if headlines:
+    headlines, agreements = _headlines(result)
+    headlines = [field] if field != "score" else headlines
+    if headlines and (not agreements or any("mean_score" in values for values in result.summary.values())):
         told.append(f"score is {', '.join(headlines)}; failed rows count as wrong, unscored rows are left out.")
+    if agreements:
+        reference = result.config.get("reference", "the reference")
+        told.append(
+            f"agreement is {', '.join(agreements)} against the response of {reference}, on the rows without a gold answer; "
+            f"the noise floor is {reference} asked twice, against itself."
+        )
     for values in result.summary.values():
         if values.get("num_unscored"):
             told.append(_unscored(result))
@@ -154,14 +176,27 @@ def one_line(text: str) -> str:
     return "".join(letter for letter in line if letter.isprintable())
 
 
-def _headlines(result: EvalResult) -> list[str]:
-    seen: dict[str, str | None] = {}
+def _headlines(result: EvalResult) -> tuple[list[str], list[str]]:
+    """Return the headline scores, and those that rows without a gold answer have against the reference."""
+    seen: dict[tuple[str, bool], str | None] = {}
     wanted = len(result.config.get("datasets", ())) or 1
+    kinds = (
+        any("mean_score" in v for v in result.summary.values()),
+        any("agreement" in v for v in result.summary.values()),
+    )
     for row in result.rows:
-        seen.setdefault(row.dataset, row.headline)
-        if len(seen) >= wanted:
+        seen.setdefault((row.dataset, row.is_agreement), row.headline)
+        found = [sum(agrees == kind for _, agrees in seen) for kind in (False, True)]
+        if (
+            all(not is_there or found[kind] for kind, is_there in enumerate(kinds))
+            and len({d for d, _ in seen}) >= wanted
+        ):
             break
-    return list(dict.fromkeys(filter(None, seen.values())))
+    names: tuple[dict[str, None], dict[str, None]] = ({}, {})
+    for (_, agrees), headline in seen.items():
+        if headline:
+            names[agrees][headline.removeprefix(AGREEMENT) if agrees else headline] = None
+    return list(names[False]), list(names[True])
 
 
 def _unscored(result: EvalResult) -> str:

@@ -7,12 +7,17 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from attrs import evolve, frozen
+
 from context_bench.errors import StoreError
+from context_bench.runner.agreement import GOLD, Reference
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.runner.work import Job
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import RowId, example_key, score_key
 from context_bench.store.runfile import RunFile
+
+_PLACE = ~((1 << 20) - 1)
 
 _QUERY = """
 SELECT responses.id, responses.key, output, responses.hash, label, body, evaluations.evaluator, evaluations.key,
@@ -32,61 +37,81 @@ class Again:
         slots: The systems of the run; only their names and places count.
         wire: Returns the wiring of a label.
         force: Whether to score also what was scored by the same evaluators before.
+        reference: The system whose responses stand in for gold answers; None when there is none.
+        agreement_only: Whether to leave all scorers alone but those that wait for the reference's responses.
     """
 
     def __init__(
-        self, store: RunFile, slots: Iterable[Slot], wire: Callable[[str], LabelWiring], force: bool = False
+        self,
+        store: RunFile,
+        slots: Iterable[Slot],
+        wire: Callable[[str], LabelWiring],
+        force: bool = False,
+        reference: Reference | None = None,
+        agreement_only: bool = False,
     ) -> None:
         self._store = store
         self._slots = {slot.number: slot for slot in slots}
         self._labels = {label.number: label.label for label in store.labels()}
         self._wire = wire
         self._force = force
+        self._reference = reference
+        self._agreement_only = agreement_only
         self.skipped = 0
 
     def jobs(self) -> Iterator[Job]:
         """Yield a job for each response that an evaluator has not scored as it is now.
 
+        Where some evaluators of a row hold it against the reference, and others do not, it gets a job of each kind.
+
         Raises:
             StoreError: The examples of the run were not kept.
         """
-        place, whole = None, b""
-        example: Mapping[str, Any] = {}
+        place, plain, agreed = None, _NO_EXAMPLE, _NO_EXAMPLE
+        references = _Responses(self._store, self._reference)
         for number, group in groupby(self._store.read(_QUERY), key=itemgetter(0)):
             lines = list(group)
             _, key, output, digest, label, body, *_ = lines[0]
             identity = RowId.unpack(number)
             wiring = self._wire(self._labels[label])
-            if place != identity[:2]:
-                place, example = identity[:2], self._example(body)
-                whole = example_key(example)
-            before = {line[6]: line[7:] for line in lines}
-            wanted = tuple(
-                scorer
-                for scorer in wiring.scorers
-                if self._force
-                or _is_stale(
-                    scorer,
-                    before.get(scorer.number),
-                    score_key(
-                        key, digest, scorer.key, whole if scorer.reads is None else example_key(example, scorer.reads)
-                    ),
-                )
-            )
-            if not wanted:
-                self.skipped += 1
+            kinds = [agrees for agrees in (False, True) if any(scorer.agrees == agrees for scorer in wiring.scorers)]
+            if self._agreement_only and True not in kinds:
                 continue
-            yield Job(
-                id=identity,
-                slot=self._slots[identity.slot],
-                wiring=wiring,
-                example=example,
-                key=key,
-                input_tokens=0,
-                example_key=whole,
-                output=from_json(output),
-                only=wanted,
-            )
+            if place != identity[:2]:
+                place, plain = identity[:2], _Seen.of(self._example(body))
+                agreed = references.answer(number, plain) if True in kinds else plain
+            before = {line[6]: line[7:] for line in lines}
+            jobs = []
+            for agrees in kinds[-1:] if self._agreement_only else kinds:
+                seen = self._unless_itself(agreed, identity) if agrees else plain
+                job = Job(
+                    id=identity,
+                    slot=self._slots[identity.slot],
+                    wiring=wiring,
+                    example=seen.example,
+                    key=key,
+                    input_tokens=0,
+                    example_key=seen.key,
+                    output=from_json(output),
+                    agrees=agrees,
+                    unscored=seen.unscored,
+                )
+                wanted = tuple(
+                    scorer
+                    for scorer in wiring.scorers
+                    if scorer.agrees == agrees
+                    and (self._force or _is_stale(scorer, before.get(scorer.number), job, digest))
+                )
+                if wanted:
+                    jobs.append(evolve(job, only=wanted))
+            self.skipped += not jobs
+            yield from jobs
+
+    def _unless_itself(self, seen: _Seen, identity: RowId) -> _Seen:
+        """Return what a row is held against: the reference's first response not against itself."""
+        if self._reference is None or (identity.slot, identity.sample) != (self._reference.slot, 0):
+            return seen
+        return evolve(seen, unscored="it is the reference itself")
 
     def _example(self, body: str | None) -> Mapping[str, Any]:
         if body is None:
@@ -97,8 +122,56 @@ class Again:
         return found
 
 
-def _is_stale(scorer: Scorer, before: tuple[bytes, str | None] | None, key: bytes) -> bool:
+@frozen(eq=False)
+class _Seen:
+    """An example as scorers see it.
+
+    Attributes:
+        example: The example.
+        key: Its key.
+        unscored: Why nobody can score with it, or None.
+    """
+
+    example: Mapping[str, Any]
+    key: bytes
+    unscored: str | None = None
+
+    @classmethod
+    def of(cls, example: Mapping[str, Any], unscored: str | None = None) -> _Seen:
+        return cls(example, example_key(example), unscored)
+
+
+_NO_EXAMPLE = _Seen({}, b"")
+
+
+class _Responses:
+    """The reference's first responses, read beside rows in canonical order."""
+
+    def __init__(self, store: RunFile, reference: Reference | None) -> None:
+        self._label = "" if reference is None else reference.label
+        slot = -1 if reference is None else reference.slot
+        query = f"SELECT id, output FROM responses WHERE slot = {slot} AND sample = 0 ORDER BY id"
+        self._found = store.read(query)
+        self._head: tuple[Any, ...] | None = (-1, "")
+
+    def answer(self, number: int, plain: _Seen) -> _Seen:
+        """Return an example with the reference's response in the place of the answer; rows must come in order."""
+        place = number & _PLACE
+        while self._head is not None and self._head[0] & _PLACE < place:
+            self._head = next(self._found, None)
+        response = None
+        if self._head is not None and self._head[0] & _PLACE == place:
+            response = from_json(self._head[1]).get("response")
+        if not isinstance(response, str):
+            return _Seen.of(plain.example, f"the reference {self._label} has no response to this example")
+        example = {name: value for name, value in plain.example.items() if name not in GOLD}
+        return _Seen.of({**example, "answer": response})
+
+
+def _is_stale(scorer: Scorer, before: tuple[bytes, str | None] | None, job: Job, digest: bytes) -> bool:
     """Whether a scorer has not scored a response as it is now, may have changed, or may score what it could not then."""
-    if before is None or before[0] != key or not scorer.provenance.get("version"):
+    if before is None or not scorer.provenance.get("version"):
+        return True
+    if before[0] != score_key(job.key, digest, scorer.key, job.gold_key(scorer.reads)):
         return True
     return before[1] is not None and not scorer.deterministic

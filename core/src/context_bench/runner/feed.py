@@ -8,6 +8,7 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
+from context_bench.runner.agreement import Reference, before_reference, lacks_gold
 from context_bench.runner.parts import LabelWiring, Slot, Stream
 from context_bench.runner.selection import Placed
 from context_bench.runner.work import Job, Workbench
@@ -36,6 +37,7 @@ class Feed:
         done: Returns the packed identities and response keys of rows that are done already, in canonical order.
         reuse: Finds a response of an earlier run by its key: (output, latency), or None.
         keep_bodies: Whether examples are stored whole.
+        reference: The system whose responses stand in for gold answers; it is asked twice where there is none.
         order: ``"interleaved"`` gives each example to all systems before the next example, so that no system meets a
             warmer server than another; ``"system"`` gives all examples to one system before the next system.
     """
@@ -51,6 +53,7 @@ class Feed:
         reuse: Callable[[bytes], tuple[Mapping[str, Any], float] | None] | None = None,
         keep_bodies: bool = True,
         order: str = "interleaved",
+        reference: Reference | None = None,
     ) -> None:
         self._slots = tuple(slots)
         self._streams = tuple(streams)
@@ -60,6 +63,7 @@ class Feed:
         self._done = done
         self._reuse = reuse
         self._keep_bodies = keep_bodies
+        self._reference = reference
         self._in_turn = order == "system" and len(self._slots) > 1
         self._wirings: dict[str, LabelWiring] = {}
         self.skipped = 0
@@ -112,11 +116,13 @@ class Feed:
         for fed in examples:
             dataset, position, _, label, key, example = fed
             wiring = self._wirings.get(label) or self._wiring(label)
+            if self._reference is not None and lacks_gold(wiring, example):
+                wiring = self._wiring(self._reference.name(label))
             stored: StoredExample | None = None
             tokens = None
             for slot in slots:
                 seen = key if slot.reads is None else example_key(example, slot.reads)
-                for sample in range(self._samples):
+                for sample in range(self._samples_of(slot, wiring)):
                     identity = RowId(dataset, position, slot.number, sample)
                     response = response_key(slot.key, seen, sample)
                     packed = identity.pack()
@@ -142,9 +148,14 @@ class Feed:
             raise DatasetError(f"Row {fed.position} of dataset {fed.label!r} cannot be stored: {error}") from error
         return StoredExample(fed.dataset, fed.position, fed.name, wiring.number, fed.key, body)
 
+    def _samples_of(self, slot: Slot, wiring: LabelWiring) -> int:
+        if self._reference is None:
+            return self._samples
+        return self._reference.samples_of(slot.number, wiring.label, self._samples)
+
     def _wiring(self, label: str) -> LabelWiring:
         if label not in self._wirings:
-            self._wirings[label] = self._wire(label)
+            self._wirings[label] = before_reference(self._wire(label))
         return self._wirings[label]
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from context_bench.runner.event_loop import EventLoop
 from context_bench.runner.parts import Scorer
 from context_bench.runner.routes import async_score, takes_batches
-from context_bench.runner.work import Answer, Job, Workbench, missing_fields, scores_only
+from context_bench.runner.work import Answer, Job, Workbench, scores_only, why_unscored
 from context_bench.store.encoding import isolate
 from context_bench.store.entries import StoredEvaluation, StoredRow
-from context_bench.store.keys import example_key, score_key
+from context_bench.store.keys import score_key
 
 if TYPE_CHECKING:
     from context_bench.runner.children import Children
@@ -94,10 +94,9 @@ class Later:
         """Score a response."""
         pending = Pending(job, answer, first, len(scorers), self._said, self._workbench)
         for scorer in scorers:
-            missing = missing_fields(scorer, job.example, answer.output)
+            missing = why_unscored(job, scorer, answer.output)
             if missing:
-                gold = job.example_key if scorer.reads is None else example_key(job.example, scorer.reads)
-                key = score_key(job.key, answer.digest, scorer.key, gold)
+                key = score_key(job.key, answer.digest, scorer.key, job.gold_key(scorer.reads))
                 pending.take(StoredEvaluation(scorer.number, key, {}, unscored=missing))
             elif scorer.cpu_bound:
                 self._child(scorer).put(pending)

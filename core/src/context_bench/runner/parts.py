@@ -77,6 +77,7 @@ class Scorer:
         cpu_bound: Whether it is run in a process of its own.
         keys: What its declared keys mean; empty when it declares none.
         provenance: What is recorded about it.
+        agrees: Whether it holds responses against the reference's, in place of a gold answer.
     """
 
     number: int
@@ -91,6 +92,7 @@ class Scorer:
     cpu_bound: bool = False
     keys: Mapping[str, KeyMeaning] = Factory(dict)
     provenance: Mapping[str, Any] = Factory(dict)
+    agrees: bool = False
 
 
 @frozen(eq=False)

@@ -13,10 +13,11 @@ from attrs import evolve, frozen
 from context_bench.errors import WiringError
 from context_bench.prices import Prices
 from context_bench.records import Failure, Usage
+from context_bench.runner.chain import seconds_of
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.store.encoding import isolate, to_json
 from context_bench.store.entries import StoredEvaluation, StoredExample, StoredRow
-from context_bench.store.keys import RowId, example_key, output_key, score_key
+from context_bench.store.keys import RowId, agreement_key, example_key, output_key, score_key
 from context_bench.tokens import PROMPT_FIELDS, count_fields
 
 
@@ -36,6 +37,8 @@ class Job:
         output: A response from an earlier run, to be scored without asking the system.
         latency: What the earlier response took.
         only: Scorers to run on a response that is stored already; None runs them all on a new one.
+        agrees: Whether the example's answer is another system's response.
+        unscored: Why nobody can score it; None when they can.
     """
 
     id: RowId
@@ -49,6 +52,13 @@ class Job:
     output: Mapping[str, Any] | None = None
     latency: float = 0.0
     only: tuple[Scorer, ...] | None = None
+    agrees: bool = False
+    unscored: str | None = None
+
+    def gold_key(self, reads: tuple[str, ...] | None) -> bytes:
+        """Return the key of what an evaluator that reads these fields holds the output against."""
+        key = self.example_key if reads is None else example_key(self.example, reads)
+        return agreement_key(key) if self.agrees else key
 
 
 class Workbench:
@@ -100,7 +110,7 @@ class Workbench:
             if job.output is not None:
                 output, measured = job.output, Measured(job.latency)
             else:
-                output, measured = _take_apart(found, seconds)
+                output, measured = _take_apart(found, seconds, _latency_headers(job.slot.system))
             return Answer(output, to_json(output), output_key(output), measured, attempts - 1)
         except Exception as error:  # noqa: BLE001 - a value that cannot be stored is this row's failure
             return self.failed(job, error, seconds, attempts)
@@ -129,6 +139,7 @@ class Workbench:
             cost=cost,
             cost_source=cost_source,
             latency=measured.latency,
+            system_latency=measured.system_latency,
             attempts=measured.attempts + answer.more_attempts,
             measured=measured.rest,
             reused=job.output is not None,
@@ -153,13 +164,13 @@ class Workbench:
         evaluations: list[StoredEvaluation] = []
         failures: list[tuple[int, Failure]] = []
         owners: dict[str, str] = {}
-        gold_keys: dict[tuple[str, ...] | None, bytes] = {None: job.example_key}
+        gold_keys: dict[tuple[str, ...] | None, bytes] = {}
         for scorer in scorers:
             gold = gold_keys.get(scorer.reads)
             if gold is None:
-                gold = gold_keys[scorer.reads] = example_key(job.example, scorer.reads)
+                gold = gold_keys[scorer.reads] = job.gold_key(scorer.reads)
             key = score_key(job.key, answer.digest, scorer.key, gold)
-            missing = missing_fields(scorer, job.example, answer.output)
+            missing = why_unscored(job, scorer, answer.output)
             if missing:
                 evaluations.append(StoredEvaluation(scorer.number, key, {}, unscored=missing))
                 continue
@@ -182,7 +193,7 @@ class Workbench:
             answer: The answer.
             found: What its evaluator returned, or the exception that it raised.
         """
-        gold = job.example_key if scorer.reads is None else example_key(job.example, scorer.reads)
+        gold = job.gold_key(scorer.reads)
         if isinstance(found, BaseException):
             return scorer.number, _failure("evaluator", found, scorer.id)
         try:
@@ -229,12 +240,14 @@ class Measured:
     Attributes:
         latency: Seconds.
         attempts: How often it was asked.
+        system_latency: Seconds of them that the system took without its model, or None.
         rest: JSON of response headers, the time to the first token and their like, or None.
     """
 
     latency: float
     attempts: int = 1
     rest: str | None = None
+    system_latency: float | None = None
 
 
 @frozen(eq=False)
@@ -274,11 +287,39 @@ def scores_only(
     return StoredRow(id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True)
 
 
-_MEASUREMENTS = ("latency", "attempts", "headers", "ttft")
+_MEASUREMENTS = ("latency", "system_latency", "attempts", "headers", "ttft")
+
+LATENCY_HEADERS = ("x-kompact-latency-ms",)
+"""Response headers in which known proxies say how many milliseconds they took themselves."""
 
 
-def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measured]:
-    """Part what a system said from what it measured about the call: ``latency``, ``attempts``, ``headers``, ``ttft``.
+def _latency_headers(system: Any) -> tuple[str, ...]:
+    named = getattr(system, "latency_headers", None)
+    return LATENCY_HEADERS if named is None else tuple(str(name).lower() for name in named)
+
+
+def _system_latency(output: Mapping[str, Any], latency: float, names: tuple[str, ...]) -> float | None:
+    """Return the seconds that a system took without its model: as it says, or as its proxy does in a header.
+
+    The headers of a conversation are those of its last turn, so they tell nothing of the whole. Nobody takes longer
+    than the whole call.
+    """
+    told = seconds_of(output.get("system_latency"), -1.0)
+    headers = output.get("headers")
+    if told < 0 and isinstance(headers, Mapping) and "turn_responses" not in output:
+        for name, value in headers.items():
+            if str(name).lower() in names:
+                try:
+                    told = seconds_of(float(value) / 1000, -1.0)
+                except (TypeError, ValueError):
+                    continue
+    return min(told, latency) if told >= 0 else None
+
+
+def _take_apart(output: Any, seconds: float, latency_headers: tuple[str, ...]) -> tuple[Mapping[str, Any], Measured]:
+    """Part what a system said from what it measured about the call.
+
+    That is ``latency``, ``system_latency``, ``attempts``, ``headers`` and ``ttft``.
 
     They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock.
     """
@@ -290,19 +331,22 @@ def _take_apart(output: Any, seconds: float) -> tuple[Mapping[str, Any], Measure
         raise ValueError("the system returned no response: 'response' is None")
     if not any(name in output for name in _MEASUREMENTS):
         return output, Measured(seconds)
-    latency, attempts = output.get("latency"), output.get("attempts")
-    rest = {name: output[name] for name in _MEASUREMENTS[2:] if output.get(name) is not None}
+    latency, attempts = seconds_of(output.get("latency"), seconds), output.get("attempts")
+    rest = {name: output[name] for name in ("headers", "ttft") if output.get(name) is not None}
     measured = Measured(
-        float(latency) if isinstance(latency, int | float) and not isinstance(latency, bool) else seconds,
+        latency,
         attempts if isinstance(attempts, int) and attempts > 0 else 1,
         to_json(rest) if rest else None,
+        _system_latency(output, latency, latency_headers),
     )
     return {name: value for name, value in output.items() if name not in _MEASUREMENTS}, measured
 
 
-def missing_fields(scorer: Scorer, example: Mapping[str, Any], output: Mapping[str, Any]) -> str | None:
-    """Return what a scorer needs and neither the example nor the output has, or None."""
-    for side, fields, where in (("original", example, "example"), ("processed", output, "output")):
+def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any]) -> str | None:
+    """Return what a scorer needs and neither a job's example nor the output has, or why nobody can score it, or None."""
+    if job.unscored is not None:
+        return job.unscored
+    for side, fields, where in (("original", job.example, "example"), ("processed", output, "output")):
         for need in scorer.needs.get(side, ()):
             if all(fields.get(name) is None for name in need.split("|")):
                 return f"the {where} has no {need.replace('|', ' or ')}"

@@ -118,6 +118,16 @@ class Label:
     keys: Mapping[str, KeyMeaning] = Factory(dict)
     plan: Mapping[str, Any] = Factory(dict)
 
+    @property
+    def dataset(self) -> str:
+        """What people call it: rows without a gold answer have a label of their own, beside that of their dataset."""
+        return str(self.plan["agreement"]["of"]) if "agreement" in self.plan else self.label
+
+    @property
+    def reference(self) -> str | None:
+        """Label of the system whose responses stand in for gold answers on these rows; None elsewhere."""
+        return str(self.plan["agreement"]["reference"]) if "agreement" in self.plan else None
+
 
 def example_values(example: StoredExample) -> tuple[Any, ...]:
     """Return the values of table ``examples``."""

@@ -133,6 +133,15 @@ def evaluator_key(evaluator: str, version: str, parameters: Mapping[str, Any]) -
     return digest("context-bench evaluator 1", evaluator, version, parameters)
 
 
+def agreement_key(gold: bytes) -> bytes:
+    """Return what stands for the gold of a score that was given against another system's response.
+
+    Args:
+        gold: :func:`example_key` with that response in the place of the answer.
+    """
+    return _short(b"context-bench agreement 1", gold)
+
+
 def score_key(response: bytes, output: bytes, evaluator: bytes, gold: bytes) -> bytes:
     """Return the key of the scores that one evaluator gives to one output.
 
@@ -140,7 +149,8 @@ def score_key(response: bytes, output: bytes, evaluator: bytes, gold: bytes) -> 
         response: :func:`response_key`.
         output: :func:`output_key`.
         evaluator: :func:`evaluator_key`.
-        gold: :func:`example_key` over the fields that the evaluator reads.
+        gold: :func:`example_key` over the fields that the evaluator reads; :func:`agreement_key` of it where another
+            system's response stood in for the answer.
     """
     return _short(b"context-bench score 1", response, output, evaluator, gold)
 

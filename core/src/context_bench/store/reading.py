@@ -30,12 +30,15 @@ class RowReader:
         labels: Wiring by number.
         evaluators: Id by number.
         baseline: Slot of the baseline; None when the run has none.
+        reference: Slot of the system whose responses stand in for gold answers, and how often the run gives it each
+            example beside what shows how far it agrees with itself; None without one.
     """
 
     systems: Mapping[int, str]
     labels: Mapping[int, Label]
     evaluators: Mapping[int, str]
     baseline: int | None = None
+    reference: tuple[int, int] | None = None
 
     def read(self, connection: sqlite3.Connection, first: int, last: int) -> Iterator[EvalRow]:
         """Yield the rows between two packed identities, in canonical order.
@@ -111,7 +114,7 @@ class RowReader:
             response_tokens=response_tokens,
             metadata=metadata,
             latency=latency,
-            dataset=label.label,
+            dataset=label.dataset,
             response=response if isinstance(response, str) else None,
             output=output,
             errors=tuple(self._failure(values) for values in failures),
@@ -130,6 +133,10 @@ class RowReader:
             cost_source=cost_source,
             system_latency=system_latency,
             baseline=baseline,
+            reference=label.reference,
+            is_extra=self.reference is not None
+            and identity.slot == self.reference[0]
+            and identity.sample >= self.reference[1],
         )
 
     def _failure(self, values: Values) -> Failure:

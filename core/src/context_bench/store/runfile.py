@@ -42,6 +42,7 @@ class RunFile:
     def __init__(self, path: Path, connection: sqlite3.Connection, is_new: bool = False) -> None:
         self.path = path
         self._is_new = is_new
+        self._held_against: int | None = None
         self._connection = connection
         self._lock = Lock()
         self._closing = finalize(self, connection.close)
@@ -298,9 +299,22 @@ class RunFile:
         query = "SELECT id FROM responses UNION SELECT response FROM failures WHERE stage = 'system' ORDER BY 1"
         return (number for (number,) in self.read(query))
 
+    def hold_against(self, slot: int) -> None:
+        """Read the rows beside those of another baseline than the recorded one; nothing is written."""
+        self._held_against = slot
+
     def baseline(self) -> int | None:
         """Return the slot of the system that the others are held against, or None."""
+        if self._held_against is not None:
+            return self._held_against
         return next((entry["slot"] for entry in self.systems() if entry["description"].get("baseline")), None)
+
+    def reference(self) -> tuple[int, int] | None:
+        """Return the slot of the system whose responses stand in for gold answers, and the samples of the run, or None."""
+        for entry in self.systems():
+            if "reference" in entry["description"]:
+                return entry["slot"], entry["description"]["reference"]["samples"]
+        return None
 
     def rows(self, first: int = 0, last: int = _LAST) -> Iterator[EvalRow]:
         """Yield every row in canonical order, those between two packed identities when they are given.
@@ -313,6 +327,7 @@ class RunFile:
             {label.number: label for label in self.labels()},
             {entry["number"]: entry["id"] for entry in self.evaluators()},
             self.baseline(),
+            self.reference(),
         )
         with self._reading() as connection:
             yield from reader.read(connection, first, last)

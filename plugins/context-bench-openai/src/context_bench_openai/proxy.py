@@ -50,6 +50,7 @@ class OpenAIProxy:
         max_tokens: Most tokens of a reply.
         seed: Sampling seed.
         stream: Whether to stream, which makes the time to the first token known.
+        cache_salt: A line in front of the first message, so that no prompt begins as those of another system do.
         extra_headers: Further request headers, as a mapping or ``name: value`` lines.
         failure_headers: Response headers that make a row a failure, as ``name`` or ``name=value``.
 
@@ -76,6 +77,7 @@ class OpenAIProxy:
         max_tokens: int | None = None,
         seed: int | None = None,
         stream: bool = False,
+        cache_salt: str | None = None,
         extra_headers: Mapping[str, str] | Iterable[str] | None = None,
         failure_headers: Iterable[str] = DEFAULT_FAILURE_HEADERS,
     ) -> None:
@@ -96,6 +98,7 @@ class OpenAIProxy:
         )
         self.name = name or f"openai_proxy_{self._client.endpoint.label}"
         self.model = model
+        self.cache_salt = cache_salt
         self.layout = layout
         self.system_prompt = system_prompt
         self.reads: tuple[str, ...] | None = None if build_messages else ("context", "question", "turns", "multi_turn")
@@ -130,13 +133,17 @@ class OpenAIProxy:
         """
         if self._is_conversation(example):
             return self.process_conversation(example["turns"]).output
-        return output_of(self._client.chat(self._messages(example), stream=self._stream, **self._parameters))
+        return output_of(
+            self._client.chat(self._salted(self._messages(example)), stream=self._stream, **self._parameters)
+        )
 
     async def aprocess(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the endpoint's answer to an example without blocking the event loop; see `process`."""
         if self._is_conversation(example):
             return (await self.aprocess_conversation(example["turns"])).output
-        return output_of(await self._client.achat(self._messages(example), stream=self._stream, **self._parameters))
+        return output_of(
+            await self._client.achat(self._salted(self._messages(example)), stream=self._stream, **self._parameters)
+        )
 
     def process_conversation(self, turns: Sequence[Any]) -> Replies:
         """Return the assistant messages of a conversation, one request for each user turn.
@@ -149,14 +156,14 @@ class OpenAIProxy:
         """
         conversation = Conversation(turns, self.system_prompt)
         for messages in conversation.requests():
-            conversation.add(self._client.chat(messages, stream=self._stream, **self._parameters))
+            conversation.add(self._client.chat(self._salted(messages), stream=self._stream, **self._parameters))
         return conversation.result()
 
     async def aprocess_conversation(self, turns: Sequence[Any]) -> Replies:
         """Return the assistant messages of a conversation without blocking the event loop."""
         conversation = Conversation(turns, self.system_prompt)
         for messages in conversation.requests():
-            conversation.add(await self._client.achat(messages, stream=self._stream, **self._parameters))
+            conversation.add(await self._client.achat(self._salted(messages), stream=self._stream, **self._parameters))
         return conversation.result()
 
     def fingerprint(self) -> dict[str, Any]:
@@ -175,6 +182,7 @@ class OpenAIProxy:
             "stream": self._stream,
             "headers": {name: None if names_a_secret(name) else value for name, value in sorted(headers.items())},
             "failure_headers": self._client.failure_headers.rules,
+            **({"cache_salt": self.cache_salt} if self.cache_salt else {}),
         }
 
     def close(self) -> None:
@@ -184,6 +192,16 @@ class OpenAIProxy:
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._client.aclose()
+
+    def _salted(self, messages: list[Message]) -> list[Message]:
+        """Return the messages with the salt as a line in front of the first."""
+        if not self.cache_salt or not messages:
+            return messages
+        first, *others = messages
+        content = first.get("content")
+        if isinstance(content, list):
+            return [{**first, "content": [{"type": "text", "text": f"{self.cache_salt}\n"}, *content]}, *others]
+        return [{**first, "content": f"{self.cache_salt}\n{content or ''}"}, *others]
 
     def _is_conversation(self, example: Mapping[str, Any]) -> bool:
         return self._build_messages is None and bool(example.get("multi_turn")) and bool(example.get("turns"))
