@@ -137,6 +137,9 @@ def test_the_latencies_of_the_table_are_those_of_the_rows(comparison: Any, rows:
         for name, key in (("p50", "latency_median"), ("p95", "latency_p95")):
             value, unit = shown[name][number].split()
             assert float(value) * {"s": 1, "ms": 1e-3}[unit] == pytest.approx(summary[system][key], rel=0.01)
+    assert 0 < summary["kompact"]["system_latency_p95"] < summary["kompact"]["latency_p95"]
+    assert summary["kompact"]["system_latency_median"] < 0.1 * summary["kompact"]["latency_median"]
+    assert "system_latency_median" not in summary["direct"], "only the proxy declares its own time"
 
 
 def test_the_page_shows_this_run(comparison: Any) -> None:
@@ -156,6 +159,27 @@ def test_a_second_run_and_a_resumed_one_ask_nobody(comparison: Any, context_benc
     resumed = context_bench(comparison.folder, "resume", "kompact.sqlite")
     assert (resumed.code, resumed.out) == (0, comparison.done.out), resumed.err
     assert comparison.calls() == before
+
+
+def test_prices_are_put_on_what_was_answered_without_asking_again(
+    comparison: Any, rows: Rows, context_bench: Callable[..., Any]
+) -> None:
+    prices = '[prices]\ncurrency = "EUR"\n\n[prices."smollm2-135m"]\ninput = 100\noutput = 1000\n'
+    (comparison.folder / "prices.toml").write_text(prices, encoding="utf-8")
+    before = comparison.calls()
+    asked = [re.sub(r"^kompact\.", "priced.", part) for part in arguments(steps()[0], comparison.addresses)]
+    done = context_bench(comparison.folder, *asked, "--reuse", "kompact.sqlite", "--prices", "prices.toml")
+    assert done.code == 0, done.err
+    assert comparison.calls() == before
+    summary = json.loads((comparison.folder / "priced.json").read_text(encoding="utf-8"))["summary"]
+    usages = {name: [row["metadata"]["usage"] for row in answered.values()] for name, answered in rows.items()}
+    costs = {
+        name: sum(usage["input_tokens"] * 100 + usage["output_tokens"] * 1000 for usage in some) / 1e6
+        for name, some in usages.items()
+    }
+    assert {name: summary[name]["cost"] for name in rows} == pytest.approx(costs)
+    assert summary["kompact"]["cost_saved"] == pytest.approx(1 - costs["kompact"] / costs["direct"])
+    assert 0 < summary["kompact"]["cost_saved"] < summary["kompact"]["tokens_saved"], "answers cost, too"
 
 
 @pytest.fixture
@@ -185,6 +209,27 @@ def test_a_second_proxy_is_added_without_asking_the_first_again(
     assert saved["direct"] == 0
     said = [*done.out.splitlines(), *done.err.splitlines()]
     assert agrees_with(steps()[1], said), "\n".join(said)
+
+
+def test_without_gold_answers_the_baseline_agrees_with_itself_and_the_proxy_less(
+    comparison: Any, examples: dict[str, Any], context_bench: Callable[..., Any]
+) -> None:
+    """The model repeats itself here, so the noise floor is 1; only the repetitions are asked for."""
+    short = [example for example in examples.values() if example["kind"] == "short-prose"]
+    gold_free = [{name: value for name, value in example.items() if name != "answer"} for example in short]
+    questions.write(comparison.folder / "prompts.jsonl", gold_free)
+    before = comparison.calls()
+    first = arguments(steps()[0], comparison.addresses)
+    asked = [re.sub(r"^kompact\.", "agreement.", part).replace("questions.jsonl", "prompts.jsonl") for part in first]
+    place = asked.index("--score-field")
+    del asked[place : place + 2]
+    done = context_bench(comparison.folder, *asked, "--reference-from", "direct", "--reuse", "kompact.sqlite")
+    assert done.code == 0, done.err
+    assert comparison.calls() == (before[0] + 5, before[1])
+    shown = cells(done.out)
+    systems = shown["system"]
+    assert shown["noise floor"][systems.index("direct")] == "1.0000"
+    assert 0.3 < float(shown["agreement"][systems.index("kompact")]) < 1
 
 
 def options(system: str) -> list[str]:
