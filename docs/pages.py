@@ -5,7 +5,8 @@ A page is run from top to bottom in an empty folder of its own:
 - a block below a line that is nothing but a file name (```` `results.jsonl`: ````) is written to that file;
 - each ``$`` line of a ``console`` block is run, and what it says is compared with what stands below it;
 - a ``python`` block is run, its ``>>>`` examples compared; the blocks of a page share their names;
-- ``bash`` and ``text`` blocks are not run here.
+- ``bash`` and ``text`` blocks are not run here;
+- a ``console`` block below a line ``<!-- run by tests/NAME -->`` is run by those tests, which have what it needs.
 
 In expected output a line ``...`` stands for any lines. Times, speeds, dates and the wrapping of lines do not count.
 """
@@ -28,6 +29,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 
 _FENCE = re.compile(r"^```([a-z]*)$")
+_RUN_BY = re.compile(r"^<!-- run by (tests/\w+) -->$")
 _FILE_NAME = re.compile(r"^`([\w./-]+)`:$")
 _IGNORED = re.compile(r"^(\S+: )?\d+(/\d+)? rows, .* rows/s\b.*$")
 _MASKS = [
@@ -49,12 +51,14 @@ class Block:
         text: What is in it.
         line: Line of the fence, counted from 1.
         file_name: File that it is the content of, or None.
+        run_by: Folder of the tests that run it in place of those of the pages, or None.
     """
 
     language: str
     text: str
     line: int
     file_name: str | None
+    run_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,9 @@ def blocks(text: str) -> Iterator[Block]:
         number += 1
         while lines[number] != "```":
             number += 1
-        name = _FILE_NAME.match(above)
-        yield Block(fence[1], "\n".join([*lines[start + 1 : number], ""]), start + 1, name[1] if name else None)
+        name, others = _FILE_NAME.match(above), _RUN_BY.match(above)
+        content = "\n".join([*lines[start + 1 : number], ""])
+        yield Block(fence[1], content, start + 1, name[1] if name else None, others[1] if others else None)
         above = ""
         number += 1
 
@@ -160,7 +165,7 @@ class Reader:
             path = self.folder / block.file_name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
-        elif block.language == "console":
+        elif block.language == "console" and block.run_by is None:
             for step in steps(block):
                 yield step, self.run(step.command)
         elif block.language == "python":

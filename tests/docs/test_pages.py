@@ -50,6 +50,23 @@ def test_outputs_are_compared_but_for_times_and_wrapping(
     assert pages.agrees(expected, actual) is verdict
 
 
+def test_a_block_that_is_not_run_here_is_run_by_tests_that_exist(page: Path, pages: Any, root: Path) -> None:
+    elsewhere = [block for block in pages.blocks(page.read_text(encoding="utf-8")) if block.run_by]
+    for block in elsewhere:
+        assert block.language == "console", f"{page.name}, line {block.line}: only commands are run"
+        tests = "".join(file.read_text(encoding="utf-8") for file in (root / block.run_by).glob("*.py"))
+        assert page.name in tests, f"{page.name}, line {block.line}: {block.run_by} does not know of this page"
+
+
+def test_a_marker_leaves_a_block_to_other_tests(pages: Any, tmp_path: Path) -> None:
+    text = "<!-- run by tests/e2e -->\n\n```console\n$ python -c 1/0\n```\n\nAnd:\n\n```console\n$ python -c 2/1\n```\n"
+    left, followed = pages.blocks(text)
+    assert (left.run_by, followed.run_by) == ("tests/e2e", None)
+    reader = pages.Reader(tmp_path)
+    assert list(reader.follow(left)) == []
+    assert [step.command for step, _ in reader.follow(followed)] == ["python -c 2/1"]
+
+
 def test_every_internal_link_leads_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     broken = []
