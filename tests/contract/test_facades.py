@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from context_bench.errors import PluginError
 from context_bench.plugins.first_party import COMPONENTS
 
 
@@ -19,8 +20,15 @@ def python(code: str, *flags: str) -> subprocess.CompletedProcess[str]:
 def test_a_facade_exports_what_every_manifest_names(kind: str) -> None:
     import importlib
 
+    from context_bench.plugins.discovery import discover
+
     facade = importlib.import_module(f"context_bench.{kind}")
-    for class_name, distribution in COMPONENTS[kind].values():
+    lacking = {component.id for component in discover() if component.lacks_extra}
+    for name, (class_name, distribution) in COMPONENTS[kind].items():
+        if f"{distribution}/{name}" in lacking:
+            with pytest.raises(PluginError, match="pip install"):
+                getattr(facade, class_name)
+            continue
         package = importlib.import_module(distribution.replace("-", "_"))
         assert getattr(facade, class_name) is getattr(package, class_name)
         assert class_name in dir(facade)
