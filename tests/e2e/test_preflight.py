@@ -7,12 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import questions
 from relay import Relay
 from workload import LEAVES_JSON, MODEL, kompact
-
-pytest.importorskip("context_bench.cli.preflight", reason="this version has no `context-bench preflight`")
 
 
 def test_preflight_finds_the_proxy_that_saves_nothing(
