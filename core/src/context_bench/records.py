@@ -52,7 +52,7 @@ class Usage:
         number is taken as unknown.
         """
         found = output.get("usage")
-        if not isinstance(found, Mapping):
+        if found is None or not isinstance(found, Mapping):
             return None
         values = {name: _number(found.get(name)) for name in _USAGE_FIELDS}
         for ours, theirs in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):

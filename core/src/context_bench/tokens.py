@@ -9,7 +9,7 @@ from typing import Any
 _PATTERN = re.compile(r"\w+|[^\w\s]")
 _WORDS = bytes(code for code in range(128) if chr(code).isalnum() or chr(code) == "_")
 _MARKS = bytes(code for code in range(128) if code not in _WORDS and not chr(code).isspace())
-_WORD_OR_NOT = bytes(b"w"[0] if code in _WORDS else b" "[0] for code in range(256))
+_KINDS = bytes(b"a"[0] if code in _WORDS else b"."[0] if code in _MARKS else b" "[0] for code in range(256))
 
 PROMPT_FIELDS = ("context", "question", "prompt", "instruction", "turns", "messages", "sessions", "haystack_sessions")
 """Fields of an example that are text for the model, as opposed to gold answers and bookkeeping."""
@@ -29,19 +29,17 @@ class WordTokenizer:
 
     def count(self, text: str) -> int:
         """Return the number of tokens in ``text``."""
-        if text.isascii():  # the same count, ten times faster
-            raw = text.encode("ascii")
-            words = raw.translate(_WORD_OR_NOT)
-            marks = len(raw) - len(raw.translate(None, _MARKS))
-            return words.count(b" w") + words.startswith(b"w") + marks
+        if text.isascii():  # the same count, ten times faster: each word is "Aaa", each mark "."
+            kinds = text.encode("ascii").translate(_KINDS).title()
+            return kinds.count(b"A") + kinds.count(b".")
         return len(_PATTERN.findall(text))
 
 
 def count_fields(tokenizer: Any, fields: Mapping[str, Any], names: Sequence[str]) -> int:
     """Return the tokens in the named fields; a text that stands in two of them is counted once."""
     seen: list[str] = []
-    for name in names:
-        value = fields.get(name)
+    for name in fields if len(fields) < len(names) else names:  # in any order: a sum does not tell
+        value = fields.get(name) if name in names else None
         if type(value) is str:
             if value not in seen:
                 seen.append(value)

@@ -106,7 +106,7 @@ class Feed:
             names = _Names(stream)
             content = blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE)
             for position, example in _chosen(stream):
-                if not isinstance(example, Mapping):
+                if type(example) is not dict and not isinstance(example, Mapping):
                     raise DatasetError(
                         f"Row {position} of {_called(stream)} is of type {type(example).__name__}; "
                         "an example is a mapping of field names to values."

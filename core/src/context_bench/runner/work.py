@@ -106,6 +106,7 @@ class Workbench:
         prices: Prices | None = None,
     ) -> None:
         self._secrecy = secrecy or Secrecy()
+        self._is_secretive = bool(self._secrecy)
         self._tokenizer = tokenizer
         self._prices = prices or Prices()
         self._text_fields = None if text_fields is None else tuple(text_fields)
@@ -148,13 +149,14 @@ class Workbench:
             if job.output is not None:
                 output, measured = job.output, Measured(job.latency)
             else:
-                output, measured = take_apart(found, seconds, _latency_headers(job.slot.system))
+                output, measured = take_apart(found, seconds, job.slot.system)
             text = to_json(output)
-            if self._secrecy.is_told_in(text):
-                output = self._secrecy.of_answer(from_json(text))
-                text = to_json(output)
-            if measured.rest is not None and self._secrecy:
-                measured = evolve(measured, rest=to_json(self._secrecy.of_all(from_json(measured.rest))))
+            if self._is_secretive:
+                if self._secrecy.is_told_in(text):
+                    output = self._secrecy.of_answer(from_json(text))
+                    text = to_json(output)
+                if measured.rest is not None:
+                    measured = evolve(measured, rest=to_json(self._secrecy.of_all(from_json(measured.rest))))
             return Answer(output, text, output_key(output), measured, attempts - 1)
         except Exception as error:  # noqa: BLE001 - a value that cannot be stored is this row's failure
             return self.failed(job, error, seconds, attempts)
@@ -169,7 +171,9 @@ class Workbench:
         """Return the row of an answer and what evaluators said of it."""
         measured = answer.measured
         usage = Usage.read(answer.output)
-        cost, cost_source = self._prices.bill(usage, models_of(job.slot, answer.output))
+        cost, cost_source = None, None
+        if usage is not None:
+            cost, cost_source = self._prices.bill(usage, models_of(job.slot, answer.output))
         return StoredRow(
             id=job.id,
             key=job.key,
@@ -292,6 +296,9 @@ class Workbench:
     def _response_tokens(self, output: Mapping[str, Any], usage: Usage | None) -> int:
         if usage is not None and usage.output_tokens is not None:
             return int(usage.output_tokens)
+        response = output.get("response")
+        if type(response) is str:
+            return self._tokenizer.count(response)  # type: ignore[no-any-return]
         return count_fields(self._tokenizer, output, ("response",))
 
 
@@ -378,9 +385,7 @@ def _system_latency(output: Mapping[str, Any], latency: float, names: tuple[str,
     return min(told, latency) if told >= 0 else None
 
 
-def take_apart(
-    output: Any, seconds: float, latency_headers: tuple[str, ...] = ()
-) -> tuple[Mapping[str, Any], Measured]:
+def take_apart(output: Any, seconds: float, system: Any = None) -> tuple[Mapping[str, Any], Measured]:
     """Part what a system said from what it measured about the call.
 
     That is ``latency``, ``system_latency``, ``attempts``, ``headers``, ``ttft``, ``envelope``, the ``id`` and ``created`` of
@@ -388,7 +393,7 @@ def take_apart(
 
     They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock.
     """
-    if not isinstance(output, Mapping):
+    if type(output) is not dict and not isinstance(output, Mapping):
         raise TypeError(
             f"the system returned {type(output).__name__}, not a mapping such as {{'response': ...}} or {{'context': ...}}"
         )
@@ -402,7 +407,7 @@ def take_apart(
         latency,
         attempts if isinstance(attempts, int) and attempts > 0 else 1,
         to_json(rest) if rest else None,
-        _system_latency(output, latency, latency_headers),
+        _system_latency(output, latency, _latency_headers(system)),
     )
     return {name: value for name, value in output.items() if name not in _MEASUREMENTS}, measured
 
@@ -421,7 +426,7 @@ def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any]) -> str | N
 
 
 def _evaluation(scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
-    if not isinstance(found, Mapping):
+    if type(found) is not dict and not isinstance(found, Mapping):
         raise TypeError(f"it returned {type(found).__name__}, not a mapping of score keys to numbers")
     scores = {f"{scorer.prefix}{name}": _number(name, value) for name, value in found.items() if value is not None}
     details = getattr(found, "details", None) or None

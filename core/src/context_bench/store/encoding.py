@@ -177,12 +177,14 @@ def _encode_mapping(value: Mapping[Any, Any], out: list[bytes], path: str) -> No
         item = value[key]
         if type(item) is str:
             raw = item.encode("utf-8", "surrogatepass")
-            append(b"s%d:" % len(raw))
+            length = len(raw)
+            append(_SHORT[length] if length < 256 else b"s%d:" % length)
             append(raw)
         else:
             _encode(item, out, f"{path}.{key}" if path else str(key))
 
 
+_SHORT = tuple(b"s%d:" % length for length in range(256))
 _CACHED_NAMES = 64
 
 
