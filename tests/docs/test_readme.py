@@ -91,10 +91,10 @@ def test_two_proxies_are_compared_with_the_packages_that_the_page_installs(
     reader = pages.Reader(tmp_path)
     named = distributions(parts(blocks[0])[1] + re.findall(r"`(\.venv/bin/pip install[^`]*openai)`", readme)[0])
     reader.environ |= {"CONTEXT_BENCH_PLUGINS": ",".join(named), "OPENAI_API_KEY": "none"}
-    command = re.sub(r"http://localhost:\d+", endpoint, command).replace(" -n 50", " -n 3")
+    command = re.sub(r"https?://(?:localhost:\d+|api\.openai\.com)", endpoint, command).replace(" -n 50", " -n 3")
     actual = "\n".join(reader.run(f"{command} --run-file proxies.sqlite"))
     labels = re.findall(r"--name (\S+)", command)
-    assert len(labels) == 2
+    assert len(labels) == 2 and "direct" in actual
     assert all(label in actual for label in labels), actual
     assert reader.run("echo $?") == ["0"], actual
 
