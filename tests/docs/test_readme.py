@@ -94,7 +94,8 @@ def test_two_proxies_are_compared_with_the_packages_that_the_page_installs(
     command = re.sub(r"https?://(?:localhost:\d+|api\.openai\.com)", endpoint, command).replace(" -n 50", " -n 3")
     actual = "\n".join(reader.run(f"{command} --run-file proxies.sqlite"))
     labels = re.findall(r"--name (\S+)", command)
-    assert len(labels) == 2 and "direct" in actual
+    assert len(labels) == 2
+    assert "direct" in actual
     assert all(label in actual for label in labels), actual
     assert reader.run("echo $?") == ["0"], actual
 
