@@ -54,12 +54,14 @@ class Usage:
         found = output.get("usage")
         if found is None or not isinstance(found, Mapping):
             return None
-        values = {name: _number(found.get(name)) for name in _USAGE_FIELDS}
-        for ours, theirs in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
-            if values[ours] is None:
-                values[ours] = _number(found.get(theirs))
-        usage = cls(**values)
-        return None if usage == cls() else usage
+        values = {}
+        for name, value in found.items():
+            field = _USAGE_NAMES.get(name) if type(name) is str else None
+            if field is not None and (field == name or field not in values):
+                number = value if type(value) is int else _number(value)
+                if number is not None:
+                    values[field] = number
+        return cls(**values) if values else None
 
     def to_dict(self) -> dict[str, float]:
         """Return the known counts by name."""
@@ -74,6 +76,7 @@ class Usage:
 
 
 _USAGE_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "cost")
+_USAGE_NAMES = dict(zip(_USAGE_FIELDS, _USAGE_FIELDS), prompt_tokens="input_tokens", completion_tokens="output_tokens")
 
 
 def _number(value: object) -> Any:

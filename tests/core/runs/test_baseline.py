@@ -15,6 +15,8 @@ from context_bench.errors import UnknownNameError
 from context_bench.metrics import TrueCompression
 from context_bench.store.runfile import RunFile
 
+pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
+
 Make = Callable[..., Any]
 TOKENS = {"direct": (100, 200, 400), "half": (50, 100, 200), "grown": (110, 220, 440), "silent": (None, None, None)}
 EXAMPLES = [{"id": str(number), "question": "q", "answer": "a"} for number in range(3)]

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from context_bench import EvalResult, evaluate
 from context_bench.runner.chain import Chain
 from context_bench.store.runfile import RunFile
+
+pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
 
 EXAMPLES = [{"id": "1", "context": "one two", "question": "q", "answer": "a"}]
 

@@ -10,6 +10,8 @@ from context_bench import EvalResult, evaluate
 from context_bench.bench.reading import read_result
 from context_bench.runner.chain import Chain
 
+pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
+
 Make = Callable[..., Any]
 
 

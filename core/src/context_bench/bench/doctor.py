@@ -120,7 +120,8 @@ def _plugins(catalog: Catalog, used: frozenset[str]) -> Iterator[Check]:
             if component.state == OK:
                 continue
             is_used = bool(used & component.names)
-            state = ERROR if is_used else NOTE if component.state == BLOCKED else WARNING
+            is_no_matter = component.state == BLOCKED or component.lacks_extra
+            state = ERROR if is_used else NOTE if is_no_matter else WARNING
             needed = " The project uses it." if is_used else ""
             told = f"{singular(component.kind)} {component.name} is {component.state}: {component.reason}."
             yield Check(distribution.name, state, f"{told} {component.cure}{needed}")

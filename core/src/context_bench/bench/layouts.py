@@ -61,7 +61,7 @@ def try_layouts(
             "no-baseline",
             NOTE,
             f"{mine:,} prompt tokens as the run asks{others}. There is nothing to compare them with.",
-            "Add the endpoint behind it as a system labelled 'direct', and preflight tells whether it compresses.",
+            "Name the endpoint behind it (--baseline URL), and preflight tells whether it compresses.",
             {"prompt_tokens": mine, **counts},
         )
 

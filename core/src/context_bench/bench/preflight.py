@@ -110,7 +110,7 @@ def plan_preflight(catalog: Catalog, request: Request, examples: int = EXAMPLES)
         for step in (spec, *spec.steps):
             catalog.find("systems", step.name).require_ok()
     named = labels_of(catalog, specs)
-    baseline = baseline_of(named, getattr(request, "baseline", None))
+    baseline = baseline_of(named, request.baseline)
     return Plan(list(zip(named, specs, strict=True)), sample_of(catalog, request, examples), baseline)
 
 

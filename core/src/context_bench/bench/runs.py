@@ -209,7 +209,7 @@ class _Prepared:
             expected=request.rows_at_most(len(self.slots)),
             secrecy=self.secrecy,
             on_warning=warn,
-            baseline=baseline_of([slot.label for slot in self.slots], getattr(request, "baseline", None)),
+            baseline=baseline_of([slot.label for slot in self.slots], request.baseline),
         )
         return session.run(warnings)
 

@@ -289,11 +289,13 @@ class Lanes:
     async def _acall(self, ticket: Ticket, turn: int) -> bool:
         slot, stopping = ticket.job.slot, self._traffic.stopping
         place = (asyncio.get_running_loop(), self._traffic.road(slot))
-        async with self._turnstiles.setdefault(place, asyncio.Lock()):
-            while not stopping.is_set() and (wait := self._traffic.enter(slot, ticket.job.input_tokens)):
-                await asyncio.sleep(wait)
-            if stopping.is_set():
-                return False
+        turnstile = self._turnstiles.get(place) or self._turnstiles.setdefault(place, asyncio.Lock())
+        if turnstile.locked() or stopping.is_set() or self._traffic.enter(slot, ticket.job.input_tokens):
+            async with turnstile:
+                while not stopping.is_set() and (wait := self._traffic.enter(slot, ticket.job.input_tokens)):
+                    await asyncio.sleep(wait)
+                if stopping.is_set():
+                    return False
         if ticket.turn != turn:
             self._traffic.leave(slot, None, False, ticket.job.input_tokens)
             return False

@@ -124,7 +124,7 @@ class Traffic:
     def answered(self, slot: Slot, output: Any, seconds: float) -> Usage | None:
         """Learn from an output, and return its usage, with its cost where that is known."""
         usage = Usage.read(output) if isinstance(output, Mapping) else None
-        if usage is not None:
+        if usage is not None and (usage.cost is not None or self.prices.models):
             usage = evolve(usage, cost=self.prices.bill(usage, models_of(slot, output))[0])
         tokens = 0 if usage is None else int((usage.input_tokens or 0) + (usage.output_tokens or 0))
         self._roads[slot.number].limiter.answered(seconds, tokens)
