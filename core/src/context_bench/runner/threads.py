@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
 from context_bench.runner.ticket import Ticket
@@ -75,11 +75,14 @@ class Threads:
 
     def _serve(self) -> None:
         while True:
-            with self._lock:
-                self._idle += 1
-            ticket = self._queue.get()
-            with self._lock:
-                self._idle -= 1
+            try:
+                ticket = self._queue.get_nowait()
+            except Empty:
+                with self._lock:
+                    self._idle += 1
+                ticket = self._queue.get()
+                with self._lock:
+                    self._idle -= 1
             self._taken += 1
             if ticket is None or not self._work(ticket):
                 return
