@@ -125,10 +125,8 @@ def test_a_server_that_dies_of_one_row_answers_the_next(serving: Make) -> None:
     assert system.process(EXAMPLE)["response"]
 
 
-TO_BE_INTERRUPTED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 CODE = """
 import sys, os, time, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts without it
 from context_bench_llama import LlamaServer, ServerSettings
 server = LlamaServer(ServerSettings(sys.argv[1], "tiny"))
 server.start()
@@ -220,7 +218,7 @@ def test_ctrl_c_lets_the_row_in_flight_finish_and_stops_the_server(gguf: Callabl
     model = gguf(seconds=0.2, pid=str(noted))
     command = ["run", "--system", f"llama:model={model}", "--dataset", "rows.jsonl", "--run-file", "run.sqlite"]
     run = subprocess.Popen(
-        [sys.executable, "-c", f"{TO_BE_INTERRUPTED}; from context_bench.cli import main; main()", *command],
+        [sys.executable, "-m", "context_bench", *command],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
