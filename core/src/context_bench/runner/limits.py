@@ -16,7 +16,7 @@ from threading import Lock
 from time import monotonic
 
 _FIRST_IN_FLIGHT = 8
-_GENTLE_SECONDS, _GENTLE_RATE = 0.45, 160.0
+_GENTLE_SECONDS, _GENTLE_RATE = 0.22, 300.0
 _MARGIN = 0.96
 _SMALL_FALL, _FALL = 0.95, 0.75
 _CREEP = 0.005
