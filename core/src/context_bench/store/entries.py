@@ -252,4 +252,6 @@ def verify(values: tuple[Any, ...], covered: Iterable[tuple[Any, ...]] = ()) -> 
 
 def _text(text: str) -> str:
     """Return text that SQLite can hold: lone surrogates become escapes."""
+    if text.isascii():
+        return text
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -36,7 +37,7 @@ from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 from context_bench.store.seal import OPEN, close_seal, new_seal
 
 _LAST = (1 << 63) - 1
-_LINES_AT_ONCE = (50, 10, 1)  # of at most 16 values each: SQLite may be built for 999 in one statement
+_LINES_AT_ONCE = (40, 8, 1)  # of at most 24 values each: SQLite may be built for 999 in one statement
 
 
 class RunFile:
@@ -256,8 +257,8 @@ class RunFile:
         start = 0
         for number in _LINES_AT_ONCE:
             while len(lines) - start >= number:
-                values = [value for line in lines[start : start + number] for value in line]
-                self._connection.execute(_insertion(table, len(lines[0]), number), values)
+                query, values = _insertion(table, lines[start : start + number])
+                self._connection.execute(query, values)
                 start += number
 
     def _forget(self, rows: Sequence[StoredRow]) -> None:
@@ -442,9 +443,27 @@ class RunFile:
             yield from connection.execute(query)
 
 
+def _insertion(table: str, lines: Sequence[Sequence[Any]]) -> tuple[str, Sequence[Any]]:
+    """Return a statement that inserts lines, and its values.
+
+    Columns that are all null are written into the statement, and digests handed over as ``bytearray``: for each None and
+    each ``bytes``, ``sqlite3`` asks whether it adapts itself, which takes longer than to write it.
+    """
+    if len(lines) == 1:
+        return _statement(table, (True,) * len(lines[0]), 1), lines[0]
+    given: list[bool] = []
+    columns: list[Iterable[Any]] = []
+    for column in zip(*lines):
+        first = column[0]
+        given.append(first is not None or column.count(None) < len(column))
+        if given[-1]:
+            columns.append(map(bytearray, column) if type(first) is bytes and None not in column else column)
+    return _statement(table, tuple(given), len(lines)), list(chain.from_iterable(zip(*columns)))
+
+
 @cache
-def _insertion(table: str, columns: int, lines: int) -> str:
-    line = f"({', '.join('?' * columns)})"
+def _statement(table: str, given: tuple[bool, ...], lines: int) -> str:
+    line = f"({', '.join('?' if is_given else 'NULL' for is_given in given)})"
     return f"INSERT OR REPLACE INTO {table} VALUES {', '.join([line] * lines)}"
 
 
