@@ -31,7 +31,7 @@ class WordTokenizer:
         """Return the number of tokens in ``text``."""
         if text.isascii():  # the same count, ten times faster: each word is "Aaa", each mark "."
             kinds = text.encode("ascii").translate(_KINDS).title()
-            return kinds.count(b"A") + kinds.count(b".")
+            return len(kinds) - len(kinds.translate(None, b"A."))
         return len(_PATTERN.findall(text))
 
 
