@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from context_bench_code import sandbox
@@ -32,6 +34,8 @@ def test_what_is_said_is_what_a_run_would_use() -> None:
     try:
         expected = sandbox.name_of()
     except SandboxError as error:
+        if os.environ.get("CI"):
+            raise  # a sandbox works there: see conftest.py
         pytest.skip(f"no sandbox here: {error}")
     [(_, state, text)] = check()
     assert state == "ok"
