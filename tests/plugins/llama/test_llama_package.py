@@ -41,9 +41,23 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_a_run_stops_the_one_server_of_its_systems(gguf: Callable[..., Path], monkeypatch: Any) -> None:
+    from context_bench import evaluate
+    from context_bench_llama import server
+
+    ended: list[int] = []
+    end = server._end
+    monkeypatch.setattr(server, "_end", lambda process: (end(process), ended.append(process.pid)))
+    model = gguf()
+    systems = [f"one=llama:model={model}", f"other=llama:model={model},layout=user"]
+    result = evaluate(systems, [{"context": "The code is 7.", "question": "What is it?"}], [Said()], progress=False)
+    assert [row.failed for row in result.rows] == [False, False]
+    assert len(ended) == 1
+
+
 def test_a_run_reads_with_it_and_stops_its_server(gguf: Callable[..., Path], tmp_path: Path, monkeypatch: Any) -> None:
     """Through the front door: a compressor in front, the server closed when the run has ended."""
-    pytest.importorskip("context_bench_compress", reason="a compressor in front of the reader")
+    pytest.importorskip("context_bench_compress", reason="a compressor in front; with a real model in tests/e2e")
     from context_bench import evaluate
     from context_bench_llama import server
 
