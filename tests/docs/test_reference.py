@@ -77,7 +77,7 @@ def test_the_manifest_page_says_which_keys_are_required(tables: Tables) -> None:
 
 
 def test_the_manifest_page_names_the_terms_there_are(tables: Tables, root: Path) -> None:
-    from context_bench.plugins.facts import CAPABILITIES, WireRule
+    from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
     from context_bench.plugins.manifest import API, SCHEMA, parse_manifest
     from context_bench.plugins.options import OPTION_TYPES
 
@@ -206,7 +206,7 @@ def test_the_states_are_those_of_the_catalog(tables: Tables) -> None:
 def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugins: None) -> None:
     from context_bench import evaluate
     from context_bench.plugins.discovery import discover
-    from context_bench.reporters.columns import columns
+    from context_bench.reporters.table_columns import columns
 
     page = tables("reference/metrics-and-scores.md")
     core = [c.name for c in discover().of_kind("metrics") if c.distribution.name == "context-bench"]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from context_bench.columns import Columns, percentiles
+from context_bench.aggregation import Columns, percentiles
 from context_bench.errors import MetricError, did_you_mean
 from context_bench.records import EvalRow
 

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, overload
 
-from context_bench.columns import Columns, read_columns
+from context_bench.aggregation import Columns, read_columns
 from context_bench.errors import ConfigurationError
 from context_bench.metrics import Agreement, ParetoRank, check_score_field
 from context_bench.protocols import Metric

@@ -19,9 +19,9 @@ from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.runner.parts import Slot
 from context_bench.runner.progress import Progress
-from context_bench.store.entries import StoredRow
 from context_bench.store.keys import RowId
 from context_bench.store.runfile import RunFile
+from context_bench.store.stored_rows import StoredRow
 
 SCRIPT = """
 import signal, sys, time

@@ -9,7 +9,7 @@ import pytest
 from context_bench.bench.secrets import is_redacted, without_secrets
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, Component, Distribution
-from context_bench.plugins.facts import Facts
+from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.options import Option, read_options
 
 WORDS = {"run": Option("run", "words")}

@@ -67,7 +67,7 @@ def test_the_versions_of_what_core_and_the_used_plugins_require_are_recorded(pat
 
 
 def test_what_is_required_and_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from context_bench.bench.surroundings import dependencies
+    from context_bench.bench.provenance import dependencies
 
     folder = tmp_path / "sample_plugin-1.2.dist-info"
     folder.mkdir()

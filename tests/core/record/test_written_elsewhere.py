@@ -20,8 +20,8 @@ from context_bench.bench.reading import canonical_row
 from context_bench.bench.verification import verify
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
-from context_bench.store.entries import _check_sum
 from context_bench.store.runfile import RunFile
+from context_bench.store.stored_rows import _check_sum
 
 FILE = Path(__file__).with_name("written-by-python-3.11.sqlite.gz")
 

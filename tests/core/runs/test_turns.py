@@ -22,7 +22,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.bench.reading import canonical_row
-from context_bench.bench.story import row_stories
+from context_bench.bench.row_history import row_stories
 from context_bench.bench.verification import verify
 from context_bench.cli import execute
 from context_bench.errors import RunStoppedError, StoreError

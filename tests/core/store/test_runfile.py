@@ -9,9 +9,9 @@ import pytest
 from context_bench.errors import StoreError
 from context_bench.protocols import Store
 from context_bench.records import Failure, KeyMeaning
-from context_bench.store.entries import Label, StoredEvaluation, StoredExample, StoredRow
 from context_bench.store.keys import RowId
 from context_bench.store.runfile import RunFile
+from context_bench.store.stored_rows import Label, StoredEvaluation, StoredExample, StoredRow
 
 
 def a_run(path: Path) -> RunFile:

@@ -14,7 +14,7 @@ import pytest
 from attrs import Factory, define, field
 
 from context_bench import evaluate
-from context_bench.bench.findings import Reply, stored_findings
+from context_bench.bench.diagnostics import Reply, stored_findings
 from context_bench.cli import execute
 from context_bench_openai import OpenAIProxy
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from context_bench.bench.assembly import followed, labels_of
+from context_bench.bench.builders import followed, labels_of
 from context_bench.bench.specs import SystemSpec, parse_system
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog

@@ -12,7 +12,7 @@ from context_bench.bench.requests import Request
 from context_bench.errors import ContextBenchError
 from context_bench.plugins.catalog import OK, Catalog
 from context_bench.plugins.loading import build
-from context_bench.runner.traffic import endpoint_of
+from context_bench.runner.admission import endpoint_of
 
 
 def endpoint_checks(catalog: Catalog, request: Request, timeout: float) -> list[Check]:

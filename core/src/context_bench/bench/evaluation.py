@@ -9,7 +9,8 @@ from typing import Any
 from uuid import uuid4
 from weakref import finalize
 
-from context_bench.bench.assembly import (
+from context_bench.bench.baseline import with_baseline
+from context_bench.bench.builders import (
     describe_examples,
     make_slots,
     make_stream,
@@ -17,14 +18,13 @@ from context_bench.bench.assembly import (
     unpriced,
     with_reader,
 )
-from context_bench.bench.baseline import with_baseline
 from context_bench.bench.first_rows import baseline_of
 from context_bench.bench.planner import Planner
+from context_bench.bench.provenance import provenance
 from context_bench.bench.requests import check_limits, check_reference, selection_of
+from context_bench.bench.run import Session, now
 from context_bench.bench.secrets import secrecy_of
-from context_bench.bench.session import Session, now
 from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset, parse_system
-from context_bench.bench.surroundings import provenance
 from context_bench.errors import ConfigurationError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
@@ -34,10 +34,10 @@ from context_bench.plugins.wiring import Choice, broken_plugins
 from context_bench.prices import load_prices, read_prices
 from context_bench.protocols import Evaluator, Metric
 from context_bench.results import EvalResult
+from context_bench.runner.admission import usual_workers
 from context_bench.runner.agreement import asked_twice, find_reference
 from context_bench.runner.parts import Stream
 from context_bench.runner.progress import Progress
-from context_bench.runner.traffic import usual_workers
 from context_bench.store.reuse import EarlierResponses
 from context_bench.store.runfile import RunFile
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from time import time
 
-from context_bench.bench.findings import (
+from context_bench.bench.diagnostics import (
     NOTE,
     Finding,
     Reply,
@@ -20,10 +20,10 @@ from context_bench.bench.findings import (
     token_finding,
     usage_findings,
 )
+from context_bench.runner.admission import endpoint_of
 from context_bench.runner.parts import Slot
-from context_bench.runner.traffic import endpoint_of
 from context_bench.store.encoding import from_json
-from context_bench.store.entries import StoredRow
+from context_bench.store.stored_rows import StoredRow
 
 LOOKED_AT = 8
 """Rows of each system that are looked at."""

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from attrs import evolve
 
-from context_bench.bench.findings import NOTE, WARNING, Finding, Reply, token_finding
+from context_bench.bench.diagnostics import NOTE, WARNING, Finding, Reply, token_finding
 from context_bench.bench.probing import Probe
 from context_bench.bench.samples import Sample
 from context_bench.errors import ContextBenchError
-from context_bench.runner.traffic import endpoint_of
+from context_bench.runner.admission import endpoint_of
 
 _LEAST_SHARE = 0.95
 """A layout helps when it makes the prompt shorter than this share of what is usual in it."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from attrs import define, evolve
 
+from context_bench.bench.diagnostics import NOTE, WARNING, Finding, Reply
 from context_bench.bench.error_findings import error_findings
-from context_bench.bench.findings import NOTE, WARNING, Finding, Reply
 from context_bench.bench.preflight import Checkup
 from context_bench.bench.probing import PATIENCE, Probe
 from context_bench.bench.samples import Sample

@@ -17,9 +17,9 @@ from context_bench.protocols import Evaluator
 from context_bench.records import KeyMeaning
 from context_bench.runner.agreement import Reference, agreeing, dataset_of
 from context_bench.runner.parts import LabelWiring, Scorer
-from context_bench.store.entries import Label
 from context_bench.store.keys import evaluator_key
 from context_bench.store.runfile import RunFile
+from context_bench.store.stored_rows import Label
 
 
 @frozen(eq=False)

@@ -13,9 +13,8 @@ from uuid import uuid4
 
 from attrs import Factory, define, frozen
 
-from context_bench.bench.assembly import labels_of, with_reader
-from context_bench.bench.error_findings import GOES_ON, error_findings, error_name, model_finding, with_models
-from context_bench.bench.findings import (
+from context_bench.bench.builders import labels_of, with_reader
+from context_bench.bench.diagnostics import (
     ERROR,
     NOTE,
     WARNING,
@@ -29,6 +28,7 @@ from context_bench.bench.findings import (
     stored_findings,
     usage_findings,
 )
+from context_bench.bench.error_findings import GOES_ON, error_findings, error_name, model_finding, with_models
 from context_bench.bench.first_rows import baseline_of
 from context_bench.bench.layouts import other_addresses, try_layouts
 from context_bench.bench.probing import PATIENCE, Probe, with_nonce

@@ -17,13 +17,13 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.assembly import build_system
-from context_bench.bench.findings import Reply
+from context_bench.bench.builders import build_system
+from context_bench.bench.diagnostics import Reply
 from context_bench.bench.specs import SystemSpec
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.options import Option
+from context_bench.runner.admission import endpoint_of
 from context_bench.runner.conversation import with_conversations
-from context_bench.runner.traffic import endpoint_of
 from context_bench.store.encoding import isolate
 
 PATIENCE = 120.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from context_bench.bench.session import comparison_of, usual_metrics
+from context_bench.bench.run import comparison_of, usual_metrics
 from context_bench.errors import UnknownNameError
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict

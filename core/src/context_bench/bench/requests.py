@@ -41,7 +41,7 @@ class Request:
         max_workers: Calls in flight; None chooses.
         sample, seed: Take so many examples of each dataset at random instead of the first.
         ids: Take only the examples with these ids.
-        order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.feed.Feed`.
+        order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.job_source.Feed`.
         keep_examples: Whether examples are stored whole in the run file.
         deadline: Seconds for one row as a whole; None for no limit.
         requests_per_minute, tokens_per_minute: Limits of each endpoint; None for none but what it answers.

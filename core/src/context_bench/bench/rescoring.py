@@ -10,14 +10,14 @@ from typing import Any
 from context_bench.bench.planner import Planner
 from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request
+from context_bench.bench.run import reference_of
 from context_bench.bench.secrets import secrecy_of
-from context_bench.bench.session import reference_of
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
 from context_bench.results import EvalResult
-from context_bench.runner.again import Again
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Slot
+from context_bench.runner.rescoring_jobs import Again
 from context_bench.runner.work import Workbench
 from context_bench.store.runfile import RunFile
 from context_bench.tokens import WordTokenizer

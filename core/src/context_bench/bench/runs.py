@@ -11,7 +11,7 @@ from uuid import uuid4
 from attrs import frozen
 
 from context_bench import __version__
-from context_bench.bench.assembly import (
+from context_bench.bench.builders import (
     describe_dataset,
     find_dataset,
     make_slots,
@@ -23,8 +23,8 @@ from context_bench.bench.assembly import (
 from context_bench.bench.first_rows import baseline_of
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
+from context_bench.bench.run import Session, now
 from context_bench.bench.secrets import is_redacted, secrecy_of
-from context_bench.bench.session import Session, now
 from context_bench.bench.specs import DatasetSpec
 from context_bench.errors import ConfigurationError, StoreError
 from context_bench.plugins.catalog import Catalog
@@ -33,10 +33,10 @@ from context_bench.plugins.lock import check_lock
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.results import EvalResult
+from context_bench.runner.admission import usual_workers
 from context_bench.runner.agreement import asked_twice, find_reference
 from context_bench.runner.parts import Stream
 from context_bench.runner.progress import Progress
-from context_bench.runner.traffic import usual_workers
 from context_bench.secrecy import Secrecy
 from context_bench.store.reuse import EarlierResponses, run_files
 from context_bench.store.runfile import RunFile

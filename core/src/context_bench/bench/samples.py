@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.bench.assembly import make_stream
+from context_bench.bench.builders import make_stream
 from context_bench.bench.requests import Request
 from context_bench.errors import DatasetError
 from context_bench.plugins.catalog import Catalog

@@ -12,12 +12,12 @@ from attrs import evolve, field, mutable
 
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
-from context_bench.bench.session import reference_of
+from context_bench.bench.run import reference_of
 from context_bench.errors import ContextBenchError, StoreError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
-from context_bench.runner.again import Again
 from context_bench.runner.parts import LabelWiring, Slot
+from context_bench.runner.rescoring_jobs import Again
 from context_bench.runner.transcript import output_of
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json

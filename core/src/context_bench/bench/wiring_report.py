@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.assembly import describe_dataset, find_dataset
+from context_bench.bench.builders import describe_dataset, find_dataset
 from context_bench.bench.specs import parse_dataset
 from context_bench.errors import ContextBenchError, PluginError, UnknownNameError, did_you_mean
 from context_bench.plugins.catalog import OK, Catalog

@@ -22,7 +22,7 @@ def row(run_file: Path, example_id: str, as_json: bool) -> None:
 
     ID is the example's id, or `#7` for the one in place 7 when it has none.
     """
-    from context_bench.bench.story import row_stories
+    from context_bench.bench.row_history import row_stories
     from context_bench.results import strict
 
     stories = row_stories(run_file, example_id)
@@ -46,7 +46,7 @@ def row(run_file: Path, example_id: str, as_json: bool) -> None:
 @json_option
 def key(run_file: Path, example_id: str, against: tuple[Path, ...], as_json: bool) -> None:
     """Tell what is in an example's keys, and why its response was or was not reused."""
-    from context_bench.bench.story import key_stories
+    from context_bench.bench.row_history import key_stories
     from context_bench.results import strict
 
     stories = key_stories(run_file, example_id, against)

@@ -10,8 +10,8 @@ from context_bench.cli.common import echo_json, json_option, open_catalog, plugi
 from context_bench.cli.listing import listing, table
 from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import BLOCKED, OK, PACKAGE_HINT, Catalog, Component, singular
+from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.description import describe
-from context_bench.plugins.facts import KINDS
 from context_bench.plugins.project_file import load_project
 
 

@@ -296,7 +296,7 @@ def run(
         return 0
     reports = Reports(catalog, outputs, result_format)
     path = run_file or _default_path(request)
-    from context_bench.bench.surroundings import provenance
+    from context_bench.bench.provenance import provenance
 
     try:
         result = runs.run(
@@ -353,7 +353,7 @@ def stopped(error: RunStoppedError) -> int:
 
 def failed_share(result: Any, max_failed: float, path: Path) -> int:
     """Say how many rows failed and why, and return exit code 12 when they are too many."""
-    from context_bench.bench.story import failure_causes
+    from context_bench.bench.row_history import failure_causes
 
     rows = sum(values.get("num_rows", 0) for values in result.summary.values())
     failed = sum(values.get("num_failed", 0) for values in result.summary.values())

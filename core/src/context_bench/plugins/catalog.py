@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from context_bench.errors import PluginError, UnknownNameError
-from context_bench.plugins.facts import Facts
+from context_bench.plugins.component_metadata import Facts
 
 OK = "ok"
 INCOMPATIBLE = "incompatible"
@@ -52,7 +52,7 @@ class Component(NamedTuple):
     """One thing that a distribution brings: an evaluator, a dataset, a system ...
 
     Attributes:
-        kind: One of :data:`~context_bench.plugins.facts.KINDS`.
+        kind: One of :data:`~context_bench.plugins.component_metadata.KINDS`.
         name: Short name.
         distribution: What brought it.
         target: ``module:attribute`` of its entry point; empty when it has none.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from context_bench.plugins.catalog import OK, Component, singular
-from context_bench.plugins.facts import Facts
+from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.loading import try_load
 from context_bench.plugins.manifest import FILE_NAME, parse_manifest
 

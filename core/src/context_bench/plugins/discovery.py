@@ -24,7 +24,7 @@ from context_bench.plugins.catalog import (
     Distribution,
     singular,
 )
-from context_bench.plugins.facts import KINDS
+from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.installed import (
     GROUP_PREFIX,
     Copy,

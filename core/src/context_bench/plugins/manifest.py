@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from context_bench.plugins import terms
-from context_bench.plugins.facts import CAPABILITIES, KINDS, Facts, Score, WireRule
+from context_bench.plugins.component_metadata import CAPABILITIES, KINDS, Facts, Score, WireRule
 from context_bench.plugins.options import OPTION_TYPES, Option
 from context_bench.plugins.values import Table, boolean, kind_of, mapping, one_of, text, texts
 

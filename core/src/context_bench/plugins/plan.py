@@ -8,7 +8,7 @@ from typing import Any
 from attrs import Factory, field, frozen
 
 from context_bench.plugins.catalog import Component
-from context_bench.plugins.facts import Facts, Score
+from context_bench.plugins.component_metadata import Facts, Score
 
 
 @frozen

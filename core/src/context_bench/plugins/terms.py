@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from context_bench.plugins.facts import CAPABILITIES, WireRule
+from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
 from context_bench.plugins.options import Option
 from context_bench.plugins.values import FaultError, boolean, integer, kind_of, mapping, sequence, text, texts
 

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import BLOCKED, OK, PACKAGE_HINT, Catalog, Component
-from context_bench.plugins.facts import CAPABILITIES, WireRule
+from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
 from context_bench.plugins.headline import check_headline, find_headline, settle_keys
 from context_bench.plugins.plan import Choice, DatasetFacts, DatasetPlan, Decision
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from context_bench.reporters.columns import notes, one_line, table
+from context_bench.reporters.table_columns import notes, one_line, table
 from context_bench.results import EvalResult
 
 if TYPE_CHECKING:

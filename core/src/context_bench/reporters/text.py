@@ -7,7 +7,7 @@ import json
 from typing import TextIO
 
 from context_bench.records import flatten
-from context_bench.reporters.columns import notes, one_line, table
+from context_bench.reporters.table_columns import notes, one_line, table
 from context_bench.results import EvalResult, row_to_dict, strict
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_bench.errors import ContextBenchError
-from context_bench.store.entries import StoredRow
+from context_bench.store.stored_rows import StoredRow
 
 _LONGEST = 300
 

@@ -19,18 +19,18 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.records import Failure
+from context_bench.runner.admission import Traffic
+from context_bench.runner.deferred_scoring import Later
 from context_bench.runner.event_loop import EventLoop
-from context_bench.runner.later import Later
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.runner.routes import is_async, scorers_of, slow_scorers
 from context_bench.runner.threads import Threads
 from context_bench.runner.ticket import Ticket
-from context_bench.runner.traffic import Traffic
 from context_bench.runner.window import Window
 from context_bench.runner.work import Answer, Job, Workbench, claim, scores_only
 from context_bench.runner.writer import Writer
-from context_bench.store.entries import StoredRow
 from context_bench.store.runfile import RunFile
+from context_bench.store.stored_rows import StoredRow
 
 _TICK = 0.02
 _TICK_OF_MAIN = 0.25

@@ -19,11 +19,11 @@ from context_bench.runner.parts import LabelWiring, Slot
 from context_bench.runner.refusals import CallRefusedError
 from context_bench.runner.routes import needs_lanes
 from context_bench.runner.work import Job, Workbench
-from context_bench.store.entries import StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
+from context_bench.store.stored_rows import StoredExample, StoredRow
 
 if TYPE_CHECKING:
-    from context_bench.runner.traffic import Traffic
+    from context_bench.runner.admission import Traffic
 
 CHEAP = 0.0002
 _LARGEST_GROUP = 500
@@ -76,8 +76,8 @@ class Loop:
         self._lanes(jobs)
 
     def _lanes(self, jobs: Iterable[Job]) -> None:
+        from context_bench.runner.admission import Traffic
         from context_bench.runner.lanes import Lanes
-        from context_bench.runner.traffic import Traffic
 
         traffic = self._traffic or Traffic((), self._workers)
         Lanes(self._workbench, self._store, self._workers, traffic, self._deadline, self._on_row).run(jobs)

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
+from context_bench.runner.admission import Traffic
 from context_bench.runner.parts import Slot
-from context_bench.runner.traffic import Traffic
-from context_bench.store.entries import StoredRow
+from context_bench.store.stored_rows import StoredRow
 
 if TYPE_CHECKING:
     from context_bench.runner.bars import Bars

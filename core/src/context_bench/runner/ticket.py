@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from context_bench.runner.work import Answer, Job, Workbench
-from context_bench.store.entries import StoredRow
+from context_bench.store.stored_rows import StoredRow
 
 
 class Ticket:

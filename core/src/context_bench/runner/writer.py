@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 
-from context_bench.store.entries import StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
+from context_bench.store.stored_rows import StoredExample, StoredRow
 
 _LARGEST_GROUP = 500
 _LONGEST_WAIT = 0.02

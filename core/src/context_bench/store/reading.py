@@ -11,8 +11,8 @@ from attrs import frozen
 from context_bench.errors import StoreError
 from context_bench.records import BaselineRow, EvalRow, Failure, Usage
 from context_bench.store.encoding import from_json
-from context_bench.store.entries import Label, verify
 from context_bench.store.keys import RowId
+from context_bench.store.stored_rows import Label, verify
 
 _ROW_MASK = ~((1 << 20) - 1)
 _SAMPLE = (1 << 10) - 1

@@ -19,7 +19,11 @@ from weakref import finalize
 from context_bench.errors import StoreError
 from context_bench.records import BaselineRow, EvalRow, KeyMeaning
 from context_bench.store.encoding import from_json, to_json
-from context_bench.store.entries import (
+from context_bench.store.keys import RowId
+from context_bench.store.reading import Baselines, RowReader
+from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
+from context_bench.store.seal import OPEN, close_seal, new_seal
+from context_bench.store.stored_rows import (
     Label,
     StoredExample,
     StoredRow,
@@ -31,10 +35,6 @@ from context_bench.store.entries import (
     turn_values,
     verify,
 )
-from context_bench.store.keys import RowId
-from context_bench.store.reading import Baselines, RowReader
-from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
-from context_bench.store.seal import OPEN, close_seal, new_seal
 
 _LAST = (1 << 63) - 1
 _LINES_AT_ONCE = (40, 8, 1)  # of at most 24 values each: SQLite may be built for 999 in one statement

@@ -11,7 +11,7 @@ from attrs import Factory, frozen
 
 from context_bench.bench.first_rows import FirstRows
 from context_bench.bench.planner import Planner
-from context_bench.bench.surroundings import dependencies, used_distributions
+from context_bench.bench.provenance import dependencies, used_distributions
 from context_bench.errors import ContextBenchError, RunStoppedError
 from context_bench.metrics import (
     Agreement,
@@ -33,22 +33,22 @@ from context_bench.prices import REPORTED_CURRENCY, Prices
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
-from context_bench.runner.again import Again
+from context_bench.runner.admission import Traffic, close_systems
 from context_bench.runner.agreement import Reference
 from context_bench.runner.budget import Budget
 from context_bench.runner.failures import Failures
-from context_bench.runner.feed import Feed
+from context_bench.runner.job_source import Feed
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Scorer, Slot, Stream
 from context_bench.runner.progress import Progress
+from context_bench.runner.rescoring_jobs import Again
 from context_bench.runner.routes import is_slow
-from context_bench.runner.traffic import Traffic, close_systems
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.secrecy import Secrecy
-from context_bench.store.entries import StoredRow
 from context_bench.store.reuse import EarlierResponses
 from context_bench.store.runfile import RunFile
+from context_bench.store.stored_rows import StoredRow
 from context_bench.tokens import WordTokenizer
 
 INTERRUPTED = 130
@@ -86,7 +86,7 @@ class Session:
         prices: What tokens cost.
         reference: The system whose responses stand in for gold answers; None without one.
         max_failed: Share of rows that may fail, 0 to 1; the run stops early when it can no longer be met.
-        order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.feed.Feed`.
+        order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.job_source.Feed`.
         expected: Rows of the whole run, of all systems and samples; None when nobody knows.
         secrecy: Takes secrets out of whatever is written.
         on_warning: Is told what the first rows give away; on any thread.

@@ -17,9 +17,9 @@ from context_bench.runner.selection import Placed
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Job, Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
-from context_bench.store.entries import StoredExample
 from context_bench.store.keys import RowId, example_key, response_key
 from context_bench.store.runfile import RunFile
+from context_bench.store.stored_rows import StoredExample
 
 _REMEMBERED_IDS = 50_000
 _NOTHING = (1 << 64, b"")

@@ -10,8 +10,8 @@ from operator import itemgetter
 from typing import Any
 
 from context_bench.records import AGREEMENT, BaselineRow, EvalRow, Usage
-from context_bench.store.entries import Label
 from context_bench.store.runfile import RunFile
+from context_bench.store.stored_rows import Label
 
 _PART = 65_536
 _ABSENT = float("nan")

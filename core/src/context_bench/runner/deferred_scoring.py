@@ -16,8 +16,8 @@ from context_bench.runner.parts import Scorer
 from context_bench.runner.routes import async_score, takes_batches
 from context_bench.runner.work import Answer, Job, Workbench, scores_only, why_unscored
 from context_bench.store.encoding import isolate
-from context_bench.store.entries import StoredEvaluation, StoredRow
 from context_bench.store.keys import score_key
+from context_bench.store.stored_rows import StoredEvaluation, StoredRow
 
 if TYPE_CHECKING:
     from context_bench.runner.children import Children

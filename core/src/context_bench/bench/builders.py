@@ -21,11 +21,11 @@ from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts
 from context_bench.prices import Prices
 from context_bench.protocols import System
+from context_bench.runner.admission import max_tokens_of, model_of
 from context_bench.runner.chain import Chain
 from context_bench.runner.conversation import with_conversations
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import Selection
-from context_bench.runner.traffic import max_tokens_of, model_of
 from context_bench.secrecy import Secrecy
 
 
