@@ -24,8 +24,8 @@ def components() -> dict[str, dict[str, tuple[str, str]]]:
     for path in sorted(ROOT.glob(f"plugins/*/src/*/{FILE_NAME}")):
         distribution = path.parents[2].name
         for (kind, name), facts in parse_manifest(path.read_bytes()).components.items():
-            if facts.class_name:
-                found.setdefault(kind, {})[name] = (facts.class_name, distribution)
+            if facts.class_name or kind == "commands":
+                found.setdefault(kind, {})[name] = (facts.class_name or name, distribution)
     return {kind: dict(sorted(names.items())) for kind, names in sorted(found.items())}
 
 

@@ -11,6 +11,7 @@
      +- MetricError                    a metric that cannot be computed as asked
      +- StoreError                     a run file that cannot be written or trusted
      |   +- UnstorableError            a value that has no stable written form
+     +- CallRefusedError               a governor does not let a call be made
      +- RunStoppedError                a run that ended early and can be resumed
 
 A message says what is wrong, where, and what to do.
@@ -101,6 +102,10 @@ class UnstorableError(StoreError):
             f"{path or 'the value'} is of type {kind.__module__}.{kind.__qualname__}, which has no stable written form. "
             "Use text, numbers, booleans, lists, mappings, bytes, dates or decimals."
         )
+
+
+class CallRefusedError(ContextBenchError):
+    """A governor of the run does not let a call be made; the run stops with this reason, and can be resumed."""
 
 
 class RunStoppedError(ContextBenchError):

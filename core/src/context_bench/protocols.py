@@ -6,10 +6,12 @@ optional methods, named with each protocol.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TextIO, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TextIO, runtime_checkable
 
-from context_bench.records import EvalRow
+from attrs import frozen
+
+from context_bench.records import EvalRow, Usage
 
 Example = Mapping[str, Any]
 """One row of a dataset: ``id``, ``context``, ``question``, ``answer`` or ``answers``, and whatever else it has."""
@@ -136,15 +138,6 @@ class Reporter(Protocol):
 
 
 @runtime_checkable
-class Executor(Protocol):
-    """Something that runs jobs; the driver alone keeps keys, limits and the run file."""
-
-    def map(self, function: Callable[[Any], Any], jobs: Iterable[Any], window: int) -> Iterator[Any]:
-        """Yield the results of ``function`` in any order, never holding more than ``window`` jobs."""
-        ...
-
-
-@runtime_checkable
 class Tokenizer(Protocol):
     """Something that counts tokens."""
 
@@ -158,18 +151,126 @@ class Tokenizer(Protocol):
         ...
 
 
+class RowId(NamedTuple):
+    """Which row of a system is meant.
+
+    Attributes:
+        dataset: Label of the dataset.
+        position: Place of the example in it, from 0.
+        sample: Repetition, from 0.
+    """
+
+    dataset: str
+    position: int
+    sample: int
+
+
+@frozen
+class Call:
+    """A call that a run is about to make.
+
+    Attributes:
+        slot: Place of the system among those of the run, from 0.
+        system: Its label.
+        endpoint: Address that its limits belong to; None for a system that has none.
+        identity: The row that the call is for.
+        tokens: What its prompt is thought to have.
+        attempt: 0 for the first one, and one more for each repetition.
+    """
+
+    slot: int
+    system: str
+    endpoint: str | None
+    identity: RowId
+    tokens: int
+    attempt: int
+
+
+@frozen
+class DerivedSlot:
+    """A system slot whose rows come of the rows of another one.
+
+    Attributes:
+        label: Its label in the run.
+        source_label: Label of the system whose row it waits for.
+        key: What can change its outputs; part of their keys.
+        process: Given the example and the source's output, returns its own output.
+    """
+
+    label: str
+    source_label: str
+    key: Mapping[str, Any]
+    process: Callable[[Example, Output], Output]
+
+
 @runtime_checkable
-class Store(Protocol):
-    """Where a run keeps what it has done: the record, and the state that it resumes from."""
+class Preparer(Protocol):
+    """A run part that rewrites or adds systems before the run is planned."""
 
-    def commit(self, rows: Sequence[Any]) -> None:
-        """Write finished rows durably, all or none."""
+    @property
+    def name(self) -> str:
+        """Name of the part."""
         ...
 
-    def finished(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the packed identity and the response key of every answered row, in canonical order."""
+    def prepare(self, systems: Sequence[Any], request: Any) -> Sequence[Any]:
+        """Return the systems of the run.
+
+        Args:
+            systems: The systems as they were asked for: each has ``name``, ``options``, ``label`` and ``steps``.
+            request: Everything that was asked for.
+        """
         ...
 
-    def rows(self) -> Iterator[EvalRow]:
-        """Yield every row in canonical order."""
+
+@runtime_checkable
+class Governor(Protocol):
+    """A run part that admits or refuses calls. It is called from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """Name of the part."""
+        ...
+
+    def admit(self, call: Call) -> None:
+        """Return when the call may be made; it may wait.
+
+        Raises:
+            CallRefusedError: The run stops with that reason, and can be resumed.
+        """
+        ...
+
+    def settle(self, call: Call, usage: Usage | None, cost: float | None) -> None:
+        """Take note of what an admitted call used; None where it is not known."""
+        ...
+
+
+@runtime_checkable
+class DerivedJob(Protocol):
+    """A run part that adds system slots whose rows wait for another slot's row."""
+
+    @property
+    def name(self) -> str:
+        """Name of the part."""
+        ...
+
+    def slots(self, labels: Sequence[str]) -> Sequence[DerivedSlot]:
+        """Return the slots to add to a run of systems with these labels."""
+        ...
+
+
+@runtime_checkable
+class Controller(Protocol):
+    """A run part that can stop the run, and set the exit code."""
+
+    @property
+    def name(self) -> str:
+        """Name of the part."""
+        ...
+
+    def row_finished(self, row: EvalRow) -> str | None:
+        """Return why the run stops, resumably; None lets it go on. Called where rows are committed: be quick."""
+        ...
+
+    def finished(self, run: Any) -> int | None:
+        """Return the exit code of the run, None to leave it as it is. ``run`` is its result."""
         ...

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from context_bench.errors import StoreError
-from context_bench.protocols import Store
 from context_bench.records import Failure, KeyMeaning
 from context_bench.store.keys import RowId
 from context_bench.store.runfile import RunFile
@@ -38,10 +37,6 @@ def a_row(position: int, **changes: Any) -> StoredRow:
         "evaluations": [StoredEvaluation(0, b"s" * 16, {"f1": 0.25}, details='{"why":"x"}')],
     }
     return StoredRow(**{**values, **changes})
-
-
-def test_a_run_file_is_a_store(tmp_path: Path) -> None:
-    assert isinstance(a_run(tmp_path / "r.sqlite"), Store)
 
 
 def test_what_is_committed_is_read_back_in_canonical_order(tmp_path: Path) -> None:

@@ -192,4 +192,4 @@ def install_line(distribution: str) -> str:
 
 def singular(kind: str) -> str:
     """Return the word for one component of a kind."""
-    return kind.removesuffix("s")
+    return kind.removesuffix("s").replace("_", " ")

@@ -11,8 +11,24 @@ from typing import NamedTuple
 
 from context_bench.plugins.options import Option
 
-KINDS = ("evaluators", "datasets", "systems", "metrics", "reporters", "executors", "stores", "tokenizers", "hooks")
-"""The kinds of component, as manifest tables and as ``context_bench.KIND`` entry-point groups."""
+KINDS = (
+    "evaluators",
+    "datasets",
+    "systems",
+    "metrics",
+    "reporters",
+    "tokenizers",
+    "hooks",
+    "commands",
+    "run_parts",
+)
+"""The kinds of component, as manifest tables and as ``context_bench.KIND`` entry-point groups. A run uses each of them."""
+
+PART_KINDS = ("preparer", "governor", "derived-job", "controller")
+"""What a run part can be; :mod:`context_bench.protocols` says what each of them does."""
+
+EXTENSIBLE = ("run", "table")
+"""What a command can extend, instead of being one: the options of ``run``, and the sections of the table."""
 
 CAPABILITIES = ("network", "subprocess", "executes-model-code", "model-download")
 """What a component can need, beside ``env:NAME``."""
@@ -99,6 +115,11 @@ class Facts(NamedTuple):
         tags, splits, configs, default_config, licence, homepage, fields: What a dataset is.
         files: Suffixes of the files that a dataset loader reads, or that a reporter writes.
         system_kind: ``transformer``, ``reader``, ``endpoint`` or ``system``.
+        part_kind: One of :data:`PART_KINDS`.
+        parent: The command group that a command belongs to; None for one at the top.
+        extends: One of :data:`EXTENSIBLE`, for what is no command of its own.
+        is_group: Whether a command has commands below it.
+        uses: Names of the flag groups whose options a component takes too.
     """
 
     kind: str
@@ -126,3 +147,8 @@ class Facts(NamedTuple):
     fields: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     system_kind: str = "system"
+    part_kind: str = ""
+    parent: str | None = None
+    extends: str | None = None
+    is_group: bool = False
+    uses: tuple[str, ...] = ()

@@ -74,4 +74,8 @@ def describe(component: Component) -> dict[str, Any]:
         }
     elif component.kind == "systems":
         told |= {"system_kind": facts.system_kind, "reads": None if facts.reads is None else list(facts.reads)}
+    elif component.kind == "commands":
+        told |= {"parent": facts.parent, "extends": facts.extends}
+    elif component.kind == "run_parts":
+        told |= {"part_kind": facts.part_kind}
     return told

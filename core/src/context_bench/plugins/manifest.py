@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from context_bench.plugins import terms
-from context_bench.plugins.component_metadata import CAPABILITIES, KINDS, Facts, Score, WireRule
+from context_bench.plugins.component_metadata import CAPABILITIES, EXTENSIBLE, KINDS, PART_KINDS, Facts, Score, WireRule
 from context_bench.plugins.options import OPTION_TYPES, Option
 from context_bench.plugins.values import Table, boolean, kind_of, mapping, one_of, text, texts
 
@@ -116,7 +116,7 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
         kind,
         name,
         table.take("summary", text, "", required=True),
-        table.take("class", text, None, required=kind in ("evaluators", "datasets", "systems")),
+        table.take("class", text, None, required=kind in ("evaluators", "datasets", "systems", "run_parts")),
         table.take("version", text, "", required=kind == "evaluators"),
         table.take("deterministic", boolean, True),
         table.take("capabilities", terms.capabilities, ()),
@@ -170,7 +170,25 @@ def _reporter(table: Table) -> dict[str, Any]:
     return {"files": table.take("files", texts, ())}
 
 
-_MORE = {"evaluators": _evaluator, "datasets": _dataset, "systems": _system, "reporters": _reporter}
+def _command(table: Table) -> dict[str, Any]:
+    parent, extends = table.take("parent", text, None), table.take("extends", one_of(*EXTENSIBLE), None)
+    if parent is not None and extends is not None:
+        table.faults.append(f"{table.at('parent')}: what extends {extends} is no command, and has no parent")
+    return {"parent": parent, "extends": extends, "is_group": table.take("group", boolean, False)}
+
+
+def _run_part(table: Table) -> dict[str, Any]:
+    return {"part_kind": table.take("kind", one_of(*PART_KINDS), "", required=True)}
+
+
+_MORE = {
+    "evaluators": _evaluator,
+    "datasets": _dataset,
+    "systems": _system,
+    "reporters": _reporter,
+    "commands": _command,
+    "run_parts": _run_part,
+}
 
 
 def _score(name: str, table: Table) -> Score:

@@ -43,7 +43,6 @@ _LINES_AT_ONCE = (40, 8, 1)  # of at most 24 values each: SQLite may be built fo
 class RunFile:
     """A run file, open for reading and writing.
 
-    Implements the :class:`~context_bench.protocols.Store` protocol.
 
     Attributes:
         path: Where it lies.
