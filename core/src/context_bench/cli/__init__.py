@@ -23,7 +23,7 @@ def _in_one_line(show: Any) -> Any:
         if category is not UserWarning:
             show(message, category, *where, **more)
             return
-        from context_bench.cli.common import warn
+        from context_bench.console import warn
 
         warn(str(message))
 
@@ -39,21 +39,22 @@ def execute(arguments: list[str]) -> int:
     import click
 
     from context_bench.cli.app import app
+    from context_bench.console import tell
     from context_bench.errors import ContextBenchError
 
     try:
         result = app.main(arguments, prog_name="context-bench", standalone_mode=False)
     except ContextBenchError as error:
-        click.echo(f"Error: {error}", err=True)
+        tell(f"Error: {error}")
         return error.exit_code
-    except click.UsageError as error:
-        error.show()
-        return 2
     except click.ClickException as error:
-        error.show()
+        context = getattr(error, "ctx", None)
+        if context is not None:
+            tell(context.get_usage() + f"\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n")
+        tell(f"Error: {error.format_message()}")
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        tell("Interrupted.")
         return 130
     except BrokenPipeError:
         import os

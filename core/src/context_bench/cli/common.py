@@ -1,4 +1,4 @@
-"""What several commands share: plugin settings, the project file, and how lines are written."""
+"""What several commands share: plugin settings and the project file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,28 @@ from typing import Any, TypeVar
 
 import click
 
+from context_bench.console import warn as warn
+from context_bench.console import wrapped as wrapped
+from context_bench.console import write_json as echo_json
 from context_bench.errors import ContextBenchError, UnknownNameError
 from context_bench.plugins.catalog import PACKAGE_HINT, Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.project_file import load_project
 from context_bench.plugins.settings import PluginSettings
+
+__all__ = [
+    "catalog_of_environment",
+    "echo_json",
+    "failed_option",
+    "json_option",
+    "log_option",
+    "open_catalog",
+    "plugin_option",
+    "project_option",
+    "quiet_option",
+    "warn",
+    "wrapped",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -73,37 +90,3 @@ def catalog_of_environment() -> Catalog:
         return open_catalog((), load_project())
     except ContextBenchError:
         return open_catalog((), {})
-
-
-def echo_json(value: Any) -> None:
-    """Write a value to standard output as strict JSON."""
-    import json
-
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def warn(line: str) -> None:
-    """Write a warning to standard error, as one line."""
-    click.echo(click.style("Warning: ", fg="yellow") + " ".join(line.split()), err=True)
-
-
-def width() -> int:
-    """Return the width of the terminal, 80 when there is none."""
-    from shutil import get_terminal_size
-
-    return max(40, get_terminal_size((80, 24)).columns)
-
-
-def wrapped(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
-    """Return ``label`` and a text wrapped beside it."""
-    from textwrap import fill
-
-    head = " " * indent + label.ljust(gutter)
-    return fill(
-        text or "-",
-        width=width(),
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from context_bench.cli.common import echo_json, json_option, open_catalog, plugin_option, project_option, wrapped
+from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
+from context_bench.console import say, wrapped, write_json
 from context_bench.plugins.catalog import OK, singular
 from context_bench.plugins.description import describe
 from context_bench.plugins.project_file import load_project
@@ -24,15 +25,15 @@ def _group(kind: str) -> click.Group:
     def list_components(as_json: bool, plugin_switches: tuple[str, ...], project_path: Path | None) -> None:
         components = list(open_catalog(plugin_switches, load_project(project_path)).of_kind(kind))
         if as_json:
-            echo_json([describe(component) for component in components])
+            write_json([describe(component) for component in components])
             return
         if not components:
-            click.echo(f"No {kind} are installed.")
+            say(f"No {kind} are installed.")
         longest = max((len(component.name) for component in components), default=0)
         for component in components:
             state = "" if component.state == OK else f"[{component.state}] "
             summary = component.facts.summary if component.facts else component.reason or "no manifest"
-            click.echo(wrapped(component.name, f"{state}{summary}", 0, longest + 2))
+            say(wrapped(component.name, f"{state}{summary}", 0, longest + 2))
 
     @group.command("show", help=f"Show everything about one {singular(kind)}.")
     @click.argument("name")
@@ -44,9 +45,9 @@ def _group(kind: str) -> click.Group:
 
         component = open_catalog(plugin_switches, load_project(project_path)).find(kind, name)
         if as_json:
-            echo_json(describe(component))
+            write_json(describe(component))
         else:
-            click.echo("\n".join([*table(describe(component)), ""]))
+            say("\n".join([*table(describe(component)), ""]))
 
     return group
 

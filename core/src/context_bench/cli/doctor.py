@@ -8,8 +8,9 @@ from typing import Any
 import click
 from attrs import asdict, evolve
 
-from context_bench.cli.common import echo_json, json_option, open_catalog, plugin_option, project_option, wrapped
+from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
 from context_bench.cli.run import proxies_of
+from context_bench.console import say, styled, wrapped, write_json
 from context_bench.errors import ContextBenchError
 from context_bench.plugins.project_file import load_project
 
@@ -71,13 +72,13 @@ def doctor(
     is_fine = all(line.state != ERROR for lines in sections.values() for line in lines)
     if as_json:
         told: dict[str, Any] = {name: [asdict(line) for line in lines] for name, lines in sections.items()}
-        echo_json({**told, "ok": is_fine})
+        write_json({**told, "ok": is_fine})
         return 0 if is_fine else 2
     for name, lines in sections.items():
-        click.echo(click.style(name[:1].upper() + name[1:], bold=True))
+        say(styled(name[:1].upper() + name[1:], bold=True))
         for line in lines:
-            state = click.style(line.state.ljust(8), fg=_COLOURS[line.state])
-            click.echo(f"  {state} {wrapped('', f'{line.subject}: {line.text}', 11, 0).lstrip()}")
+            state = styled(line.state.ljust(8), colour=_COLOURS[line.state])
+            say(f"  {state} {wrapped('', f'{line.subject}: {line.text}', 11, 0).lstrip()}")
         if not lines:
-            click.echo("  none")
+            say("  none")
     return 0 if is_fine else 2

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from context_bench.cli import explain_rows
-from context_bench.cli.common import echo_json, json_option, open_catalog, plugin_option, project_option, warn, wrapped
+from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
+from context_bench.console import say, styled, warn, wrapped, write_json
 from context_bench.plugins.catalog import OK
 from context_bench.plugins.project_file import load_project
 
@@ -77,7 +78,7 @@ def wiring(
     )
     reports = [explain_wiring(catalog, dataset, tags, choice) for dataset in datasets]
     if as_json:
-        echo_json({report["dataset"]: report for report in reports})
+        write_json({report["dataset"]: report for report in reports})
     else:
         for report in reports:
             _show(report)
@@ -92,25 +93,25 @@ def show_plan(plan: Any) -> None:
 
 
 def _show(report: dict[str, Any]) -> None:
-    dataset = click.style(report["dataset"] or "rows without a label", bold=True)
+    dataset = styled(report["dataset"] or "rows without a label", bold=True)
     if report["error"]:
-        click.echo(f"{dataset}: {click.style('a run would stop', fg='red')}")
-        click.echo(wrapped("", report["error"], 2, 0))
+        say(f"{dataset}: {styled('a run would stop', colour='red')}")
+        say(wrapped("", report["error"], 2, 0))
     else:
-        click.echo(f"{dataset}: headline {report['headline'] or 'none'}")
+        say(f"{dataset}: headline {report['headline'] or 'none'}")
     for entry in report["evaluators"]:
-        mark = click.style("+", fg="green") if entry["wired"] else "-"
-        state = "" if entry["state"] == OK else click.style(f" [{entry['state']}]", fg="red")
-        click.echo(f"  {mark} {entry['evaluator']}{state}")
-        click.echo(wrapped("", entry["reason"], 6, 0))
+        mark = styled("+", colour="green") if entry["wired"] else "-"
+        state = "" if entry["state"] == OK else styled(f" [{entry['state']}]", colour="red")
+        say(f"  {mark} {entry['evaluator']}{state}")
+        say(wrapped("", entry["reason"], 6, 0))
         if entry["state_reason"] and entry["state_reason"] not in entry["reason"]:
-            click.echo(wrapped("why", entry["state_reason"], 6, 8))
+            say(wrapped("why", entry["state_reason"], 6, 8))
         if entry["remedy"]:
-            click.echo(wrapped("remedy", entry["remedy"], 6, 8))
+            say(wrapped("remedy", entry["remedy"], 6, 8))
         if entry["wired"] and entry["keys"]:
-            click.echo(wrapped("scores", ", ".join(entry["keys"]), 6, 8))
+            say(wrapped("scores", ", ".join(entry["keys"]), 6, 8))
         if entry["needs_isolation"]:
-            click.echo(wrapped("only", "in an isolating sandbox, or with --allow executes-model-code", 6, 8))
+            say(wrapped("only", "in an isolating sandbox, or with --allow executes-model-code", 6, 8))
     for warning in report["warnings"]:
         warn(warning)
-    click.echo()
+    say()

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import click
-
-from context_bench.cli.common import wrapped
+from context_bench.console import styled, wrapped
 from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, Catalog, Component
 from context_bench.plugins.settings import CORE
 
@@ -27,7 +25,7 @@ def listing(catalog: Catalog, shown: Sequence[Component]) -> Iterator[str]:
         components = [component for component in shown if component.kind == kind]
         names = max(len(component.name) for component in components)
         states = max(len(component.state) for component in components)
-        yield f"\n{click.style(kind.capitalize(), bold=True)}"
+        yield f"\n{styled(kind.capitalize(), bold=True)}"
         for component in components:
             yield _title(component, names, states)
             yield from _lines(component, catalog)
@@ -37,7 +35,7 @@ def listing(catalog: Catalog, shown: Sequence[Component]) -> Iterator[str]:
 
 def table(told: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of a component that is told as :func:`~context_bench.plugins.description.describe` does."""
-    yield click.style(told["id"], bold=True)
+    yield styled(told["id"], bold=True)
     for key, value in told.items():
         label = key.replace("_", " ")
         if isinstance(value, dict) and value:
@@ -60,8 +58,8 @@ def _counts(components: Sequence[Component]) -> str:
 
 def _title(component: Component, names: int, states: int) -> str:
     mark = " " if component.state == OK else "!"
-    name = click.style(component.name.ljust(names), bold=True)
-    state = click.style(component.state.ljust(states), fg=_COLOURS.get(component.state, "red"))
+    name = styled(component.name.ljust(names), bold=True)
+    state = styled(component.state.ljust(states), colour=_COLOURS.get(component.state, "red"))
     return f"{mark} {name}  {state}  {component.distribution.name} {component.distribution.version}"
 
 

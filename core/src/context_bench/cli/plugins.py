@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from context_bench.cli.common import echo_json, json_option, open_catalog, plugin_option, project_option, warn, wrapped
+from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
 from context_bench.cli.listing import listing, table
+from context_bench.console import say, styled, warn, wrapped, write_json
 from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import BLOCKED, OK, PACKAGE_HINT, Catalog, Component, singular
 from context_bench.plugins.component_metadata import KINDS
@@ -38,9 +39,9 @@ def list_plugins(
         catalog = Catalog(map(_loaded, catalog))
     shown = [component for component in catalog if kind in (None, component.kind)]
     if as_json:
-        echo_json([describe(component) for component in shown])
+        write_json([describe(component) for component in shown])
     else:
-        click.echo("\n".join(listing(catalog, shown)))
+        say("\n".join(listing(catalog, shown)))
 
 
 @plugins.command("show")
@@ -55,10 +56,10 @@ def show(name: str, load: bool, as_json: bool, plugin_switches: tuple[str, ...],
     if load:
         found = [_loaded(component) for component in found]
     if as_json:
-        echo_json([describe(component) for component in found])
+        write_json([describe(component) for component in found])
         return
     for component in found:
-        click.echo("\n".join([*table(describe(component)), ""]))
+        say("\n".join([*table(describe(component)), ""]))
 
 
 @plugins.command("check")
@@ -81,13 +82,13 @@ def check(
     found = [c for name in names for c in _named(catalog, name)] or [c for c in catalog if c.state != BLOCKED]
     verdicts = {f"{c.id} ({singular(c.kind)})": check_component(c, not no_load) for c in found}
     if as_json:
-        echo_json(verdicts)
+        write_json(verdicts)
     else:
         for name, faults in verdicts.items():
             count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
-            click.echo(f"{name}: {click.style(count, fg='red') if faults else click.style('ok', fg='green')}")
+            say(f"{name}: {styled(count, colour='red') if faults else styled('ok', colour='green')}")
             for fault in faults:
-                click.echo(wrapped("-", fault, 4, 2))
+                say(wrapped("-", fault, 4, 2))
     return 2 if any(verdicts.values()) else 0
 
 
@@ -100,7 +101,7 @@ def disable(name: str, project_path: Path | None) -> None:
 
     _named(open_catalog((), {}), name)
     changed = set_disabled(name, True, project_path)
-    click.echo(f"{name} is {'' if changed else 'already '}disabled in the project file.")
+    say(f"{name} is {'' if changed else 'already '}disabled in the project file.")
 
 
 @plugins.command("enable")
@@ -113,7 +114,7 @@ def enable(name: str, project_path: Path | None) -> None:
     if name not in disabled_plugins(project_path):  # one that is not installed any more can be taken out too
         _named(open_catalog((), {}), name)
     changed = set_disabled(name, False, project_path)
-    click.echo(f"{name} is {'' if changed else 'already '}enabled in the project file.")
+    say(f"{name} is {'' if changed else 'already '}enabled in the project file.")
     for component in open_catalog((), load_project(project_path)):
         if name in component.names and component.state == BLOCKED:
             warn(f"{component.id} is still blocked: {component.reason}. {component.cure}")

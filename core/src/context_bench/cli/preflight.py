@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from context_bench.cli.common import echo_json, json_option, open_catalog, wrapped
+from context_bench.cli.common import json_option, open_catalog
 from context_bench.cli.run import DeclaredOptions, request_of, request_options
+from context_bench.console import say, styled, tell, wrapped, write_json
 from context_bench.plugins.project_file import load_project
 
 _BESIDE = (
@@ -66,7 +67,7 @@ def preflight(examples: int, order_check: bool, order_examples: int, strict: boo
         f"{_counted(len(plan.samples), 'example')}{_BESIDE if count > len(plan.samples) * len(plan.systems) else ''}"
     )
     told = f"At most {_counted(count, 'request')} to {_counted(len(plan.systems), 'system')}: {about}."
-    click.echo(wrapped("", told, 0, 0), err=True)
+    tell(wrapped("", told, 0, 0))
 
     def show(checkup: Checkup) -> None:
         if not as_json:
@@ -78,14 +79,14 @@ def preflight(examples: int, order_check: bool, order_examples: int, strict: boo
         able = {one.label for one in done if one.can_work}
         systems = [(label, spec) for label, spec in plan.systems if label in able]
         told = _counted(PASSES * len(ordering) * len(systems), "request")
-        click.echo(f"Order check: {told}, {len(ordering)} examples in two orders.", err=True)
+        tell(f"Order check: {told}, {len(ordering)} examples in two orders.")
         ordered = check_order(catalog, systems, ordering, plan.baseline, request.seed, patience)
         for one in ordered:
             show(one)
     everything = [*done, *ordered]
     if as_json:
         told_order = {"order_check": [_told(one) for one in ordered]} if order_check else {}
-        echo_json({"systems": [_told(one) for one in done], **told_order, "ok": _is_fine(everything, strict)})
+        write_json({"systems": [_told(one) for one in done], **told_order, "ok": _is_fine(everything, strict)})
     return 0 if _is_fine(everything, strict) else 2
 
 
@@ -101,15 +102,15 @@ def _counted(count: int, what: str) -> str:
 def _show(checkup: Any) -> None:
     sent = _counted(len(checkup.requests), "request")
     where = f"  {checkup.endpoint}" if checkup.endpoint else ""
-    click.echo(f"{click.style(checkup.label, bold=True)}{where}  ({sent})")
+    say(f"{styled(checkup.label, bold=True)}{where}  ({sent})")
     for finding in checkup.findings:
-        severity = click.style(f"{finding.severity} {finding.name}", fg=_COLOURS[finding.severity])
-        click.echo(f"  {severity}")
-        click.echo(wrapped("", finding.evidence[:1].upper() + finding.evidence[1:], 4, 0))
+        severity = styled(f"{finding.severity} {finding.name}", colour=_COLOURS[finding.severity])
+        say(f"  {severity}")
+        say(wrapped("", finding.evidence[:1].upper() + finding.evidence[1:], 4, 0))
         if finding.advice:
-            click.echo(wrapped("->", finding.advice, 4, 3))
+            say(wrapped("->", finding.advice, 4, 3))
     if not checkup.findings:
-        click.echo(f"  {click.style('nothing found', fg='green')}")
+        say(f"  {styled('nothing found', colour='green')}")
 
 
 def _told(checkup: Any) -> dict[str, Any]:

@@ -1,0 +1,167 @@
+"""The one place through which text reaches a terminal.
+
+Labels, ids, model output and file names come from elsewhere, and may hold what a terminal obeys. Whatever passes here is made
+printable first: control characters, escape sequences and those that turn the reading direction are written out (``\\x1b``).
+Results go to standard output with :func:`say`, everything else to standard error with :func:`tell` and :func:`warn`.
+
+This module is stable API: see ``docs/reference/public-api.md``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+__all__ = ["printable", "say", "styled", "table", "tell", "warn", "width", "wrapped", "write_json"]
+
+
+def say(text: str = "") -> None:
+    """Write text and a line end to standard output."""
+    _write(text, to_errors=False)
+
+
+def tell(text: str = "") -> None:
+    """Write text and a line end to standard error."""
+    _write(text, to_errors=True)
+
+
+def warn(text: str) -> None:
+    """Write a warning to standard error, as one line."""
+    tell(styled("Warning: ", colour="yellow") + " ".join(text.split()))
+
+
+def write_json(value: Any) -> None:
+    """Write a value to standard output as strict JSON; what is not printable is escaped in it, and reads back the same."""
+    import json
+
+    written = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(_UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], written) + "\n")
+    sys.stdout.flush()
+
+
+def printable(text: object, *, lines: bool = True) -> str:
+    """Return a text in which nothing is left that a terminal obeys.
+
+    Args:
+        text: Any value; its ``str()`` is taken.
+        lines: Whether line ends and tabs stay; without, they are written out, too.
+    """
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    pattern = _UNPRINTABLE if lines else _UNPRINTABLE_OR_LINES
+    return pattern.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), shown)
+
+
+def styled(text: object, *, colour: str | None = None, bold: bool = False) -> str:
+    """Return a text that :func:`say` and :func:`tell` write in a colour, or in bold letters, where there is a terminal.
+
+    Args:
+        text: What to write; it is made printable.
+        colour: ``red``, ``green``, ``yellow`` or ``cyan``; None for none.
+        bold: Whether to write it in bold letters.
+    """
+    codes = ";".join([*(["1"] if bold else []), *([_COLOURS[colour]] if colour else [])])
+    return f"{_mark()}{codes}m{printable(text)}{_mark()}0m" if codes else printable(text)
+
+
+def width() -> int:
+    """Return the width of the terminal, at least 40; 80 when there is none."""
+    from shutil import get_terminal_size
+
+    return max(40, get_terminal_size((80, 24)).columns)
+
+
+def wrapped(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
+    """Return ``label`` and a text wrapped beside it, to the width of the terminal.
+
+    Args:
+        label: Stands before the first line.
+        text: What to wrap; ``-`` stands for an empty one.
+        indent: Spaces before the label.
+        gutter: Columns that the label is given.
+    """
+    from textwrap import fill
+
+    head = " " * indent + printable(label).ljust(gutter)
+    return fill(
+        printable(text) or "-",
+        width=width(),
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as aligned columns below their headings; a column of numbers is aligned to the right.
+
+    Args:
+        headings: One for each column.
+        rows: As many cells each; None is shown as ``-``.
+    """
+    cells = [["-" if cell is None else printable(cell, lines=False) for cell in row] for row in rows]
+    lines = [[printable(heading, lines=False) for heading in headings], *cells]
+    widths = [max(_columns(line[place]) for line in lines) for place in range(len(headings))]
+    right = [bool(cells) and all(_is_number(line[place]) for line in cells) for place in range(len(headings))]
+    told = []
+    for line in lines:
+        padded = [
+            " " * (size - _columns(cell)) + cell if to_right else cell + " " * (size - _columns(cell))
+            for cell, size, to_right in zip(line, widths, right)
+        ]
+        told.append("  ".join(padded).rstrip())
+    return "\n".join(told)
+
+
+_COLOURS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+_OBEYED = (
+    "\x0b-\x1f\x7f-\x9f"  # control characters, those of C1 too
+    "\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # directions, and what cannot be seen
+    "\ud800-\udfff\ufdd0-\ufdef\U000e0000-\U000e007f"  # halves of characters, no characters, and tags
+)
+_UNPRINTABLE = re.compile(f"[\x00-\x08{_OBEYED}]")
+_UNPRINTABLE_OR_LINES = re.compile(f"[\x00-\x0a{_OBEYED}]")
+
+
+@lru_cache(maxsize=1)
+def _mark() -> str:
+    """Return what stands for an escape sequence of ours until it is written; nobody else's text can know it."""
+    from secrets import token_hex
+
+    return f"\ufdd0{token_hex(8)}"
+
+
+def _write(text: str, *, to_errors: bool) -> None:
+    import click
+
+    pieces = str(text).split(_mark()) if "\ufdd0" in str(text) else [str(text)]
+    shown = printable(pieces[0])
+    for piece in pieces[1:]:
+        codes, _, rest = piece.partition("m")
+        shown += f"\x1b[{codes}m{printable(rest)}"
+    click.echo(shown, err=to_errors)
+
+
+def _columns(text: str) -> int:
+    """Return how many columns a text takes in a terminal: wide letters two, marks above others none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
+
+
+def _is_number(text: str) -> bool:
+    if text == "-":
+        return True
+    try:
+        float(text.replace(",", "").removesuffix("%"))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""The one way of text to a terminal."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_bench.console import printable, say, styled, table, tell, warn, wrapped, write_json
+
+SOURCES = Path(__file__).parents[3] / "core" / "src" / "context_bench"
+
+ATTACKS = {
+    "window title": "\x1b]0;pwned\x07",
+    "colour": "\x1b[31mred",
+    "C1 control": "\x9b31m",
+    "carriage return": "good\rbad",
+    "backspace": "bad\b\b\bok",
+    "right to left": "\u202etxt.exe",
+    "isolate": "\u2066x\u2069",
+    "line separator": "a\u2028b",
+    "zero width": "a\u200bb",
+    "tag": "a\U000e0041b",
+    "half a character": "\ud83d",
+    "mark of a style": "\ufdd00123456789abcdef31mred\ufdd00m",
+}
+
+NOT_YET = {
+    "cli/run.py",
+    "cli/runs.py",
+    "cli/output.py",
+    "cli/verify.py",
+    "cli/explain_rows.py",
+    "reporters/terminal.py",
+}
+"""Modules that still write by themselves; this list gets shorter, never longer."""
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+def test_nothing_that_a_terminal_obeys_is_left(attack: str, capfd: pytest.CaptureFixture[str]) -> None:
+    say(f"{attack} and {styled(attack, colour='red')}")
+    tell(attack)
+    warn(attack)
+    say(wrapped(attack, attack))
+    say(table([attack], [[attack]]))
+    write_json({attack: attack})
+    out, err = capfd.readouterr()
+    assert all(letter.isprintable() or letter == "\n" for letter in out + err)
+
+
+def test_what_cannot_be_printed_is_written_out_and_not_dropped() -> None:
+    assert printable("a\x1b[2Jb") == "a\\x1b[2Jb"
+    assert printable("a\nb\tc") == "a\nb\tc"
+    assert printable("a\nb", lines=False) == "a\\nb"
+    assert printable("née 例 🎉") == "née 例 🎉"
+
+
+def test_a_style_of_ours_is_a_colour_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    import click
+
+    told: list[str] = []
+    monkeypatch.setattr(click, "echo", lambda text, err: told.append(text))
+    say(f"{styled('ok', colour='green', bold=True)} \x1b[31m")
+    assert told == ["\x1b[1;32mok\x1b[0m \\x1b[31m"]
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+def test_json_reads_back_as_it_was(attack: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write_json([attack])
+    assert json.loads(capsys.readouterr().out) == [attack]
+
+
+def test_a_table_is_aligned_and_its_numbers_stand_to_the_right() -> None:
+    assert table(["name", "n"], [["wide 例", 7], ["b", 1200], ["c", None]]).splitlines() == [
+        "name        n",
+        "wide 例     7",
+        "b        1200",
+        "c           -",
+    ]
+
+
+def _writes(module: Path) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        called: Any = node.func
+        name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+        owner = called.value.id if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) else ""
+        is_print = name == "print" and not owner and not any(word.arg == "file" for word in node.keywords)
+        if is_print or (owner == "click" and name in ("echo", "secho", "style")):
+            found.append(f"{module.relative_to(SOURCES)}:{node.lineno}")
+        if name in ("write", "writelines") and ast.unparse(called).startswith(("sys.stdout.", "sys.stderr.")):
+            found.append(f"{module.relative_to(SOURCES)}:{node.lineno}")
+    return found
+
+
+def test_core_writes_to_a_terminal_through_the_console_alone() -> None:
+    modules = [path for path in SOURCES.rglob("*.py") if path.name != "console.py"]
+    found = {line for module in modules for line in _writes(module)}
+    assert {line for line in found if line.partition(":")[0] not in NOT_YET} == set()
