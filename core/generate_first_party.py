@@ -24,8 +24,9 @@ def components() -> dict[str, dict[str, tuple[str, str]]]:
     for path in sorted(ROOT.glob(f"plugins/*/src/*/{FILE_NAME}")):
         distribution = path.parents[2].name
         for (kind, name), facts in parse_manifest(path.read_bytes()).components.items():
-            if facts.class_name or kind == "commands":
-                found.setdefault(kind, {})[name] = (facts.class_name or name, distribution)
+            if facts.class_name or facts.card or kind == "commands":
+                exported = facts.class_name or (name if kind == "commands" else "")
+                found.setdefault(kind, {})[name] = (exported, distribution)
     return {kind: dict(sorted(names.items())) for kind, names in sorted(found.items())}
 
 
@@ -70,7 +71,9 @@ def files() -> dict[Path, str]:
     ]
     texts[PACKAGE / "plugins" / "first_party_flags.py"] = "\n".join(lines)
     for kind in FACADES:
-        exports = sorted({(distribution.replace("-", "_"), cls) for cls, distribution in found.get(kind, {}).values()})
+        exports = sorted(
+            {(distribution.replace("-", "_"), cls) for cls, distribution in found.get(kind, {}).values() if cls}
+        )
         absent = "  # type: ignore[import-not-found, unused-ignore]"
         body = [f"from {package} import {cls} as {cls}{absent}" for package, cls in exports]
         head = [f'"""What type checkers see in context_bench.{kind}. {NOTE}"""', ""]

@@ -289,7 +289,11 @@ def describe_dataset(component: Component, spec: DatasetSpec, taken: Iterable[st
     name = os.path.basename(str(spec.options["path"])).partition(".")[0] if from_file else component.name
     label = spec.label or _unique(name if spec.config is None else f"{name}:{spec.config}", taken)
     names = (label,) if from_file else tuple(dict.fromkeys((label, component.name)))
-    known = DatasetFacts(label, names, facts.tags if facts else (), facts.primary if facts else None, component)
+    tags, primary = (facts.tags, facts.primary) if facts else ((), None)
+    if facts:
+        own = facts.by_config.get(spec.config or facts.default_config or "", {})
+        tags, primary = own.get("tags", tags), own.get("primary", primary)
+    known = DatasetFacts(label, names, tags, primary, component)
     return known, spec.label is not None or not from_file
 
 

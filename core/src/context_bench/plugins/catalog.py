@@ -166,7 +166,7 @@ class Catalog:
 
         ours = COMPONENTS.get(kind, {})
         installed = {component.name for component in self.of_kind(kind)}
-        by_class = {class_name: short for short, (class_name, _) in ours.items()}
+        by_class = {class_name: short for short, (class_name, _) in ours.items() if class_name}
         absent = [short for short in ours if short not in installed]
         for short in [by_class.get(name, name), *get_close_matches(name, absent, n=1)]:
             if short in absent:

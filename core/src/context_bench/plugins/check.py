@@ -61,7 +61,7 @@ def _doctor_faults(component: Component) -> Iterator[str]:
     target = parse_manifest(component.distribution.manifest_source).doctor
     if target is None:
         return
-    loaded, function, _ = try_load(component.called_by_id()._replace(target=target, state=OK))
+    loaded, function, _ = try_load(component.called_by_id()._replace(target=target, state=OK, facts=None))
     if loaded.state != OK:
         yield f"doctor = {target!r}: {loaded.reason}"
     elif not callable(function):

@@ -7,7 +7,7 @@ import attrs alone would cost it 1.4 times the CPU time of ``python -c pass``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from context_bench.plugins.options import Option
 
@@ -113,6 +113,11 @@ class Facts(NamedTuple):
         primary: Key of the headline score that an evaluator or dataset gives its rows.
         cpu_bound: Whether an evaluator is better run in a process of its own.
         tags, splits, configs, default_config, licence, homepage, fields: What a dataset is.
+        citation, language, sizes: How a dataset is cited, its languages, and the number of its examples by split.
+        inputs: Fields of a dataset's examples that a system may see; empty when the dataset does not say.
+        gold: Fields that are the right answer, or tell it: kept from systems.
+        card: How a loader of another package reads a dataset; None for one with a loader of its own.
+        by_config: What is different about a configuration: ``primary`` and ``tags``, by its name.
         files: Suffixes of the files that a dataset loader reads, or that a reporter writes.
         system_kind: ``transformer``, ``reader``, ``endpoint`` or ``system``.
         part_kind: One of :data:`PART_KINDS`.
@@ -145,6 +150,13 @@ class Facts(NamedTuple):
     licence: str = ""
     homepage: str = ""
     fields: tuple[str, ...] = ()
+    citation: str = ""
+    language: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = {}
+    inputs: tuple[str, ...] = ()
+    gold: tuple[str, ...] = ()
+    card: Mapping[str, Any] | None = None
+    by_config: Mapping[str, Mapping[str, Any]] = {}
     files: tuple[str, ...] = ()
     system_kind: str = "system"
     part_kind: str = ""

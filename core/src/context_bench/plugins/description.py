@@ -69,6 +69,13 @@ def describe(component: Component) -> dict[str, Any]:
             "default_config": facts.default_config,
             "licence": facts.licence,
             "homepage": facts.homepage,
+            "citation": facts.citation,
+            "language": list(facts.language),
+            "sizes": dict(facts.sizes),
+            "inputs": list(facts.inputs),
+            "gold": list(facts.gold),
+            "by_config": {name: dict(found) for name, found in facts.by_config.items()},
+            "card": dict(facts.card) if facts.card else None,
             "fields": list(facts.fields),
             "files": list(facts.files),
         }

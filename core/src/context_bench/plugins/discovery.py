@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from context_bench.plugins.cards import settle_cards
 from context_bench.plugins.catalog import (
     BLOCKED,
     CONFLICT,
@@ -54,7 +55,7 @@ def discover(settings: PluginSettings | None = None) -> Catalog:
         if any(map(plugin_entry_points, distributions)):
             found.extend(_components(name, distributions, installed, settings))
     found.sort(key=lambda component: (KINDS.index(component.kind), component.id))
-    return Catalog(_settle_contests(found, settings))
+    return Catalog(_settle_contests(list(settle_cards(found)), settings))
 
 
 class _Package(NamedTuple):
@@ -93,7 +94,14 @@ def _components(
         for key, facts_of_key in seen.manifest.components.items() if seen.manifest else ():
             if key not in listed:
                 component = Component(*key, seen.distribution, "", facts_of_key)
-                yield _judge(component, package, seen, verdict or _not_an_entry_point(component), settings)
+                needless = facts_of_key.card is not None  # its loader's entry point is used
+                yield _judge(
+                    component,
+                    package,
+                    seen,
+                    verdict or (None if needless else _not_an_entry_point(component)),
+                    settings,
+                )
 
 
 def _judge(

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
+from context_bench.plugins.cards import bind
 from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, Component, singular
 from context_bench.plugins.options import read_options
 from context_bench.secrecy import Secrecy, secrets_in
@@ -41,6 +42,7 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
             value: Any = import_module(module_name)
             for part in filter(None, attribute.split(".")):
                 value = getattr(value, part)
+            value = bind(value, component)
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] != module_name.partition(".")[0]:
             broken = component.with_state(

@@ -116,7 +116,7 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
         kind,
         name,
         table.take("summary", text, "", required=True),
-        table.take("class", text, None, required=kind in ("evaluators", "datasets", "systems", "run_parts")),
+        table.take("class", text, None, required=_has_class(kind, body)),
         table.take("version", text, "", required=kind == "evaluators"),
         table.take("deterministic", boolean, True),
         table.take("capabilities", terms.capabilities, ()),
@@ -148,7 +148,7 @@ def _evaluator(table: Table) -> dict[str, Any]:
 
 
 def _dataset(table: Table) -> dict[str, Any]:
-    lists = {key: table.take(key, texts, ()) for key in ("tags", "splits", "configs", "fields", "files")}
+    lists = {key: table.take(key, texts, ()) for key in _DATASET_LISTS}
     default = table.take("default_config", text, None)
     if default is not None and lists["configs"] and default not in lists["configs"]:
         table.faults.append(f"{table.at('default_config')}: {default!r} is none of its configs")
@@ -158,7 +158,29 @@ def _dataset(table: Table) -> dict[str, Any]:
         "primary": table.take("primary", text, None),
         "licence": table.take("licence", text, ""),
         "homepage": table.take("homepage", text, ""),
+        "citation": table.take("citation", text, ""),
+        "sizes": table.take("sizes", terms.counts, {}),
+        "card": table.take("card", _card, {} if "card" in table.body else None),
+        "by_config": table.tables("by_config", _by_config),
     }
+
+
+def _card(value: Any) -> dict[str, Any]:
+    from context_bench.plugins.cards import card
+
+    return card(value)
+
+
+def _by_config(name: str, table: Table) -> dict[str, Any]:
+    found = {"primary": table.take("primary", text, None), "tags": table.take("tags", texts, None)}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _has_class(kind: str, body: Any) -> bool:
+    return kind in ("evaluators", "systems", "run_parts") or (kind == "datasets" and isinstance(body, dict) and "card" not in body)
+
+
+_DATASET_LISTS = ("tags", "splits", "configs", "fields", "files", "language", "inputs", "gold")
 
 
 def _system(table: Table) -> dict[str, Any]:

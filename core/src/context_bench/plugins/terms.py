@@ -66,6 +66,17 @@ def needs(value: Any) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def counts(value: Any) -> dict[str, int]:
+    """Return whole numbers by name, none below 0."""
+    for name, number in mapping(value).items():
+        try:
+            if integer(number) < 0:
+                raise FaultError(f"must be 0 or more, got {number}")
+        except FaultError as fault:
+            raise FaultError(str(fault), f".{name}") from None
+    return dict(value)
+
+
 def rules(value: Any) -> tuple[WireRule, ...]:
     """Return wiring rules."""
     return tuple(_rule(item, f"[{index}]") for index, item in enumerate(sequence(value)))
