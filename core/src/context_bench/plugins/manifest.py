@@ -177,7 +177,9 @@ def _by_config(name: str, table: Table) -> dict[str, Any]:
 
 
 def _has_class(kind: str, body: Any) -> bool:
-    return kind in ("evaluators", "systems", "run_parts") or (kind == "datasets" and isinstance(body, dict) and "card" not in body)
+    return kind in ("evaluators", "systems", "run_parts") or (
+        kind == "datasets" and isinstance(body, dict) and "card" not in body
+    )
 
 
 _DATASET_LISTS = ("tags", "splits", "configs", "fields", "files", "language", "inputs", "gold")
