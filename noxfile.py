@@ -177,7 +177,9 @@ def plugin(session: nox.Session, name: str) -> None:
     session.install("-c", CONSTRAINTS, *TEST_TOOLS)
     package = f"context_bench_{name.replace('-', '_')}"
     session.run("python", "-c", f"import {package}")
-    session.run("context-bench", "plugins", "check", f"context-bench-{name}")
+    project = (ROOT / "plugins" / f"context-bench-{name}" / "pyproject.toml").read_text(encoding="utf-8")
+    if "context_bench." in project:  # what other packages stand on brings no component
+        session.run("context-bench", "plugins", "check", f"context-bench-{name}")
     if oracles_of(name):
         session.install("-c", CONSTRAINTS, *oracles_of(name))
     session.run("pytest", "-q", f"tests/plugins/{name}", *session.posargs)

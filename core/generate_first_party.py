@@ -6,8 +6,11 @@ change anything. What it writes serves type checkers, and the message for a plug
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+
+import tomli
 
 from context_bench.plugins.catalog import singular
 from context_bench.plugins.manifest import FILE_NAME, parse_manifest
@@ -42,6 +45,20 @@ def flags() -> dict[str, tuple[str, str]]:
     return dict(sorted(found.items()))
 
 
+def needs() -> dict[str, tuple[str, ...]]:
+    """Return the first-party packages that each first-party package stands on, those that need nothing first."""
+    direct: dict[str, list[str]] = {}
+    for path in sorted(ROOT.glob("plugins/*/pyproject.toml")):
+        listed = tomli.loads(path.read_text(encoding="utf-8"))["project"].get("dependencies", [])
+        named = [re.split(r"[\s\[<>=!~;]", line, maxsplit=1)[0] for line in listed]
+        direct[path.parent.name] = [name for name in named if (ROOT / "plugins" / name).is_dir()]
+
+    def all_of(name: str) -> list[str]:
+        return list(dict.fromkeys(part for needed in direct.get(name, []) for part in [*all_of(needed), needed]))
+
+    return {name: tuple(all_of(name)) for name, found in direct.items() if found}
+
+
 def files() -> dict[Path, str]:
     """Return the text of every generated file."""
     found = components()
@@ -57,6 +74,9 @@ def files() -> dict[Path, str]:
         lines += [f'        "{name}": ("{cls}", "{distribution}"),' for name, (cls, distribution) in names.items()]
         lines.append("    },")
     lines += ["}", '"""Class and distribution by kind and short name."""', ""]
+    lines += ["NEEDS: dict[str, str] = {"]
+    lines += [f'    "{name}": "{" ".join(found)}",' for name, found in needs().items()]
+    lines += ["}", '"""The project\'s own packages that a package stands on, in the order of installing them."""', ""]
     texts = {PACKAGE / "plugins" / "first_party.py": "\n".join(lines)}
     lines = [
         f'"""The flags that the project\'s own plugins bring. {NOTE}"""',

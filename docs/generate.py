@@ -21,6 +21,7 @@ from attrs import frozen
 from pages import with_outputs
 
 from context_bench.cli.app import app
+from context_bench.plugins.catalog import install_line
 from context_bench.plugins.manifest import FILE_NAME, Facts, parse_manifest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -131,7 +132,7 @@ def plugins_page() -> str:
     parts = [PLUGINS]
     for package in packages():
         parts.append(f"## {package.name}\n\n{package.description} [README](../../plugins/{package.name}/README.md)\n")
-        parts.append(f"```bash\npip install ./core ./plugins/{package.name}\n```\n")
+        parts.append(f"```bash\n{install_line(package.name)}\n```\n")
         parts += [_component(facts) for facts in package.components]
     return "\n".join(parts)
 

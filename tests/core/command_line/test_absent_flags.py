@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from context_bench.plugins import discovery
+from context_bench.plugins.catalog import install_line
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_the_package_is_named(
     done = context_bench(*command, "--system", "identity", flag, *value)
     assert done.code == 2
     assert f"{flag} is an option of the evaluator {package.rpartition('-')[2]}" in done.err
-    assert f"`pip install ./core ./plugins/{package}`" in done.err
+    assert f"`{install_line(package)}`" in done.err
 
 
 def test_an_equals_sign_makes_no_difference(context_bench: Any, without: Callable[[str], None]) -> None:
@@ -60,4 +61,4 @@ def test_a_proxy_without_its_package_names_the_package(context_bench: Any, witho
     without("context-bench-openai")
     done = context_bench("preflight", "--proxy", "http://127.0.0.1:9")
     assert done.code == 2
-    assert "`pip install ./core ./plugins/context-bench-openai`" in done.err
+    assert "`pip install ./core ./plugins/context-bench-http ./plugins/context-bench-openai`" in done.err

@@ -287,8 +287,8 @@ def test_a_retry_waits_at_least_as_long_as_the_server_asks(
     async def asleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("context_bench_openai.client.time.sleep", waited.append)
-    monkeypatch.setattr("context_bench_openai.client.asyncio.sleep", asleep)
+    monkeypatch.setattr("context_bench_http.json_client.time.sleep", waited.append)
+    monkeypatch.setattr("context_bench_http.json_client.asyncio.sleep", asleep)
     server.play(steps.error(429, "Slow down.", headers=asked), steps.ok("Italy"))
     assert ask(OpenAIProxy(server.url, retry_base_delay=0.001), EXAMPLE)["response"] == "Italy"
     assert waited == [7.0]
@@ -298,7 +298,7 @@ def test_pauses_grow_and_are_spread_over_their_whole_range(
     server: Any, steps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("context_bench_openai.client.time.sleep", waited.append)
+    monkeypatch.setattr("context_bench_http.json_client.time.sleep", waited.append)
     server.play(steps.answer(503))
     system = OpenAIProxy(server.url, max_retries=3, retry_base_delay=1.0)
     for _ in range(20):

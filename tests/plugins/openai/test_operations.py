@@ -396,8 +396,8 @@ def test_whoever_listens_is_told_of_each_repeated_attempt_and_decides_how_long_t
     async def asleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("context_bench_openai.client.time.sleep", waited.append)
-    monkeypatch.setattr("context_bench_openai.client.asyncio.sleep", asleep)
+    monkeypatch.setattr("context_bench_http.json_client.time.sleep", waited.append)
+    monkeypatch.setattr("context_bench_http.json_client.asyncio.sleep", asleep)
     server.play(steps.error(429, "Slow.", headers={"retry-after": "7"}), steps.error(500, "Oops."), steps.ok("Italy"))
     system = OpenAIProxy(server.url, retry_base_delay=0)
     system.on_retry = listen

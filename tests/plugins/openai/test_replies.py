@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_bench_http import add_usage
+from context_bench_http.headers import FailureHeaders, recorded_headers
 from context_bench_openai import EndpointUnreachableError, OpenAIProxy, ServerFailedError, UnusableReplyError
-from context_bench_openai.headers import FailureHeaders, recorded_headers
 from context_bench_openai.streaming import EventStream
-from context_bench_openai.usage import add_usage, read_usage
+from context_bench_openai.usage import read_usage
 
 EXAMPLE = {"context": "Rome is in Italy.", "question": "Where is Rome?"}
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": "Rome"}'}}
@@ -380,4 +381,4 @@ def test_a_stream_reads_the_same_however_the_network_cuts_it(pieces: list[str], 
     stream = EventStream("here")
     for at in range(0, len(content), size):
         stream.feed(content[at : at + size])
-    assert stream.completion()["choices"][0]["message"]["content"] == "".join(pieces)
+    assert stream.content()["choices"][0]["message"]["content"] == "".join(pieces)

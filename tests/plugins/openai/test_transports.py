@@ -234,7 +234,7 @@ def test_an_answer_before_the_request_was_read_is_taken_and_the_connection_left(
 
 
 def test_a_connection_that_rested_long_is_not_used_again(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("context_bench_openai.direct._LONGEST_REST", 0.0)
+    monkeypatch.setattr("context_bench_http.direct._LONGEST_REST", 0.0)
     _many(OpenAIProxy(server.url), 3)
     assert _connections_of(server) == 3
 

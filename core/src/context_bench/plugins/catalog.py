@@ -187,7 +187,10 @@ def contested(kind: str, name: str, ids: Iterable[str]) -> PluginError:
 
 def install_line(distribution: str) -> str:
     """Return the command that installs one of the project's own plugins from a checkout."""
-    return f"pip install ./core ./plugins/{distribution}"
+    from context_bench.plugins.first_party import NEEDS
+
+    names = [*NEEDS.get(distribution, "").split(), distribution]
+    return " ".join(["pip install ./core", *(f"./plugins/{name}" for name in names)])
 
 
 def singular(kind: str) -> str:

@@ -51,3 +51,13 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 """Class and distribution by kind and short name."""
+
+NEEDS: dict[str, str] = {
+    "context-bench-anthropic": "context-bench-http context-bench-openai",
+    "context-bench-judge": "context-bench-http context-bench-openai",
+    "context-bench-llama": "context-bench-http context-bench-openai",
+    "context-bench-memory": "context-bench-compress",
+    "context-bench-openai": "context-bench-http",
+    "context-bench-replay": "context-bench-local",
+}
+"""The project's own packages that a package stands on, in the order of installing them."""

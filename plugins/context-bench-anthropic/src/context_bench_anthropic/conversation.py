@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from context_bench_anthropic.reply import MessageReply, output_of
-from context_bench_anthropic.usage import add_usage
+from context_bench_http import add_usage
 from context_bench_openai import Replies, build_messages
 
 

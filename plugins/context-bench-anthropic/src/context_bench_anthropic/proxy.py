@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from context_bench_anthropic.client import DEFAULT_BASE_URL, DEFAULT_VERSION, MessagesClient
 from context_bench_anthropic.conversation import Conversation
-from context_bench_anthropic.headers import DEFAULT_FAILURE_HEADERS, names_a_secret
 from context_bench_anthropic.prompts import prompt_of, prompt_of_example, with_breakpoint
 from context_bench_anthropic.reply import output_of
-from context_bench_openai import EndpointError, Replies, build_messages
+from context_bench_http import DEFAULT_FAILURE_HEADERS, EndpointError, names_a_secret, read_extra_body
+from context_bench_openai import Replies, build_messages
 
 ADAPTER_VERSION = "1"
-_RESERVED = ("messages", "system", "model", "stream", "max_tokens")
+_RESERVED = {
+    "messages": "the argument layout",
+    "system": "the argument system_prompt",
+    "model": "the argument model",
+    "stream": "the argument stream",
+    "max_tokens": "the argument max_tokens",
+}
 _CACHED = ("none", "prefix", "all")
 
 
@@ -24,7 +29,7 @@ class AnthropicProxy:
     ``process`` returns ``response``, ``usage`` (``input_tokens``, the whole prompt; ``output_tokens``,
     ``cache_read_tokens``, ``cache_write_tokens`` as far as reported), ``finish_reason``, ``model``, ``headers``,
     ``latency`` and ``attempts``; where they exist also ``tool_calls``, ``refusal``, ``reasoning`` and ``ttft``. A call
-    without a usable reply raises an `EndpointError` of context-bench-openai: an error text is never a response.
+    without a usable reply raises an `EndpointError` of context-bench-http: an error text is never a response.
 
         system = AnthropicProxy("http://localhost:8787", model="claude-sonnet-4-5", name="headroom")
         system.process({"context": "Rome is in Italy.", "question": "Where is Rome?"})["response"]
@@ -111,7 +116,7 @@ class AnthropicProxy:
         self._parameters = {
             "max_tokens": max_tokens,
             **{parameter: value for parameter, value in sampling.items() if value is not None},
-            **_extra_fields(extra_body),
+            **read_extra_body(extra_body, _RESERVED),
         }
 
     def __repr__(self) -> str:
@@ -202,19 +207,3 @@ class AnthropicProxy:
 
 def _is_conversation(example: Mapping[str, Any]) -> bool:
     return bool(example.get("multi_turn")) and bool(example.get("turns"))
-
-
-def _extra_fields(extra_body: Mapping[str, Any] | str | None) -> dict[str, Any]:
-    if isinstance(extra_body, str):
-        try:
-            extra_body = json.loads(extra_body or "{}")
-        except ValueError as error:
-            raise ValueError(f"extra_body is no JSON object: {error}.") from None
-    if extra_body is None:
-        return {}
-    if not isinstance(extra_body, Mapping):
-        raise ValueError(f"extra_body must be a mapping of request fields, not {type(extra_body).__name__}.")
-    for field in _RESERVED:
-        if field in extra_body:
-            raise ValueError(f"extra_body may not hold {field!r}: use the arguments for it.")
-    return dict(extra_body)

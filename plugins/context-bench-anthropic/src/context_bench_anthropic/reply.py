@@ -9,7 +9,7 @@ from typing import Any
 
 from context_bench_anthropic.refusals import error_of
 from context_bench_anthropic.usage import read_usage
-from context_bench_openai import UnusableReplyError
+from context_bench_http import UnusableReplyError
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,20 @@ class MessageReply:
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     refusal: str | None = None
     reasoning: str | None = None
+
+
+def read_reply(where: str, body: Any, **received: Any) -> MessageReply:
+    """Return the reply that a body is.
+
+    Args:
+        where: The endpoint, without secrets.
+        body: The content of the body.
+        received: What is known besides: ``headers``, ``latency``, ``ttft``, ``attempts``.
+
+    Raises:
+        EndpointError: The body is an error, or no message.
+    """
+    return MessageReply(**read_message(where, body), **received)
 
 
 def read_message(where: str, body: Any) -> dict[str, Any]:

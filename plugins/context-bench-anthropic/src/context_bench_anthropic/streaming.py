@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_bench_anthropic.refusals import error_of
-from context_bench_openai import EndpointUnreachableError, UnusableReplyError
+from context_bench_http import EndpointUnreachableError, UnusableReplyError
 
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 
@@ -37,7 +37,7 @@ class EventStream:
         for line in lines:
             self._take(line.rstrip(b"\r"))
 
-    def message(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """Return the whole message.
 
         Raises:

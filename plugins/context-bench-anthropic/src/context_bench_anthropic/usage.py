@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -29,15 +29,6 @@ def read_usage(reported: Any) -> dict[str, int]:
         "reasoning_tokens": _count(thinking),
     }
     return {name: count for name, count in counts.items() if count is not None}
-
-
-def add_usage(usages: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return the sum of several usages, count by count."""
-    total: dict[str, int] = {}
-    for usage in usages:
-        for name, count in usage.items():
-            total[name] = total.get(name, 0) + count
-    return total
 
 
 def _count(value: Any) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from context_bench_http import names_a_secret, read_extra_body
 from context_bench_judge.asking import Manners, Request
 from context_bench_judge.prompts import (
     COMPARISON_PLACEHOLDERS,
@@ -26,8 +27,6 @@ from context_bench_judge.scores import Scores
 from context_bench_judge.unreadable import UnreadableReply
 from context_bench_judge.verdict import read_verdict
 from context_bench_openai import ChatClient, ChatReply, EndpointError
-from context_bench_openai.endpoint import names_a_secret
-from context_bench_openai.extra_body import read_extra_body
 from context_bench_openai.models import offered_models
 
 JUDGE_VERSION = "1"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from context_bench_http.usage import add_usage
 from context_bench_judge.json_reply import json_objects, values_of
 from context_bench_judge.mentions import without_thoughts
 from context_bench_judge.unreadable import UnreadableReply, beginning_of
 from context_bench_openai import ChatReply
-from context_bench_openai.usage import add_usage
 
 _Reading = TypeVar("_Reading")
 _LONGEST_REASON = 4000

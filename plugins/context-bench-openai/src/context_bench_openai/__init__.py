@@ -1,9 +1,7 @@
 """OpenAI-compatible endpoints and proxies as systems, and the chat client that judges share."""
 
-from context_bench_openai.client import ChatClient
-from context_bench_openai.conversation import Replies
-from context_bench_openai.endpoint import Endpoint
-from context_bench_openai.errors import (
+from context_bench_http.endpoint import Endpoint
+from context_bench_http.errors import (
     ContextTooLongError,
     CredentialsRefusedError,
     DeclaredFailureError,
@@ -17,6 +15,8 @@ from context_bench_openai.errors import (
     ServerFailedError,
     UnusableReplyError,
 )
+from context_bench_openai.client import ChatClient
+from context_bench_openai.conversation import Replies
 from context_bench_openai.layouts import build_messages
 from context_bench_openai.proxy import OpenAIProxy
 from context_bench_openai.reply import ChatReply, EmbeddingReply

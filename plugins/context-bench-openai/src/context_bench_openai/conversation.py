@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from context_bench_http.usage import add_usage
 from context_bench_openai.layouts import Message, messages_of_turns, opening_messages
 from context_bench_openai.reply import ChatReply
-from context_bench_openai.usage import add_usage
 
 
 class Replies(list[Message]):

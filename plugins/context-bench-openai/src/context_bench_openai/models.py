@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from context_bench_openai.errors import EndpointError, UnusableReplyError
+from context_bench_http.errors import EndpointError, UnusableReplyError
 from context_bench_openai.refusals import refusal
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from context_bench_http.endpoint import CHAT, COMPLETIONS, names_a_secret
+from context_bench_http.errors import EndpointError
+from context_bench_http.extra_body import read_extra_body
+from context_bench_http.headers import DEFAULT_FAILURE_HEADERS
 from context_bench_openai.callable_identity import callable_identity
 from context_bench_openai.client import ChatClient
 from context_bench_openai.conversation import Conversation, Replies, output_of
-from context_bench_openai.endpoint import CHAT, COMPLETIONS, names_a_secret
-from context_bench_openai.errors import EndpointError
-from context_bench_openai.extra_body import read_extra_body
-from context_bench_openai.headers import DEFAULT_FAILURE_HEADERS
 from context_bench_openai.layouts import Message, build_messages, layout_named, messages_of_turns, opening_messages
 from context_bench_openai.models import offered_models
 from context_bench_openai.parameters import request_parameters

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_bench_openai.errors import UnusableReplyError
+from context_bench_http.errors import UnusableReplyError
 from context_bench_openai.refusals import error_in_success
 from context_bench_openai.usage import read_usage
 

@@ -1,21 +1,18 @@
-"""The headers of a request: the key, and what the user adds."""
+"""The headers of a request: the key, who is billed, and what the user adds."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 
-from context_bench_openai.endpoint import Endpoint, names_a_secret
-from context_bench_openai.redaction import Redaction
+from context_bench_http.endpoint import Endpoint, names_a_secret
+from context_bench_http.redaction import Redaction
+from context_bench_http.request_headers import check_header_value, header_mapping
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 ORGANIZATION_VARIABLE = "OPENAI_ORG_ID"
 PROJECT_VARIABLE = "OPENAI_PROJECT_ID"
 HEADERS_VARIABLE = "OPENAI_EXTRA_HEADERS"
-
-_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_OF_THE_TRANSPORT = ("content-length", "transfer-encoding", "connection", "upgrade", "expect", "te", "trailer")
 
 
 def request_headers(
@@ -41,7 +38,7 @@ def request_headers(
         raise ValueError(
             "Give an api_key or a user name in the base URL, not both: each would be the Authorization header."
         )
-    _check_header_value("The API key", key)
+    check_header_value("The API key", key)
     headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
     headers["user-agent"] = "context-bench-openai/1.0"
     authorization = endpoint.authorization or (f"Bearer {key}" if key else None)
@@ -52,7 +49,7 @@ def request_headers(
         ("openai-project", project, PROJECT_VARIABLE),
     ):
         account = (os.environ.get(variable, "") if given is None else given).strip()
-        _check_header_value(f"The header {name!r}", account)
+        check_header_value(f"The header {name!r}", account)
         if account:
             headers[name] = account
     headers.update(extra_headers)
@@ -65,31 +62,10 @@ def request_headers(
     return headers, Redaction(secrets)
 
 
-def header_mapping(headers: Mapping[str, str] | Iterable[str] | None) -> dict[str, str]:
-    """Return headers that are given as a mapping or as ``name: value`` lines as a mapping, names in lower case.
-
-    None takes the lines of ``OPENAI_EXTRA_HEADERS`` from the environment.
+def extra_header_mapping(headers: Mapping[str, str] | Iterable[str] | None) -> dict[str, str]:
+    """Return the headers that a user adds; None takes the lines of ``OPENAI_EXTRA_HEADERS`` from the environment.
 
     Raises:
-        ValueError: A header lacks its name or its value, or HTTP cannot carry it.
+        ValueError: One of them cannot be sent.
     """
-    if headers is None:
-        headers = os.environ.get(HEADERS_VARIABLE, "")
-    if isinstance(headers, str):
-        headers = [line for line in headers.splitlines() if line.strip()]
-    pairs = headers.items() if isinstance(headers, Mapping) else (line.partition(":")[::2] for line in headers)
-    mapping = {str(name).strip().lower(): str(value).strip() for name, value in pairs}
-    for name, value in mapping.items():
-        if not name or not value:
-            raise ValueError(f"A request header is written 'name: value'; one named {name!r} lacks a half.")
-        if not _TOKEN.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a request header: it holds a character that HTTP does not allow.")
-        if name in _OF_THE_TRANSPORT:
-            raise ValueError(f"The header {name!r} belongs to the connection and cannot be set.")
-        _check_header_value(f"The header {name!r}", value)
-    return mapping
-
-
-def _check_header_value(what: str, value: str) -> None:
-    if not value.isascii() or not value.isprintable():
-        raise ValueError(f"{what} holds a character that an HTTP header cannot carry. Was it copied with a line break?")
+    return header_mapping(os.environ.get(HEADERS_VARIABLE, "") if headers is None else headers)

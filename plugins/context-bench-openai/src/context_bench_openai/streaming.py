@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from context_bench_openai.errors import EndpointUnreachableError, UnusableReplyError
+from context_bench_http.errors import EndpointUnreachableError, UnusableReplyError
 from context_bench_openai.reply import text_of
 
 
 class EventStream:
     """Collects the chunks of a streamed completion.
 
-    Feed it bytes as they arrive; `completion` then has the shape of an ordinary response body.
+    Feed it bytes as they arrive; `content` then has the shape of an ordinary response body.
     """
 
     def __init__(self, where: str) -> None:
@@ -34,7 +34,7 @@ class EventStream:
         for line in lines:
             self._take(line.rstrip(b"\r"))
 
-    def completion(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """Return the whole completion.
 
         Raises:

@@ -54,15 +54,6 @@ def read_usage(reported: Any) -> dict[str, int]:
     return usage
 
 
-def add_usage(usages: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return the sum of several usages, count by count."""
-    total: dict[str, int] = {}
-    for usage in usages:
-        for name, count in usage.items():
-            total[name] = total.get(name, 0) + count
-    return total
-
-
 def _first_count(places: Iterable[Mapping[str, Any]], names: Iterable[str]) -> int | None:
     for place in places:
         for name in names:

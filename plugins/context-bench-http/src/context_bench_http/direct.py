@@ -19,8 +19,8 @@ from typing import Any, cast
 import httptools
 import httpx
 
-from context_bench_openai.endpoint import Endpoint
-from context_bench_openai.incoming import IncomingResponse
+from context_bench_http.endpoint import Endpoint
+from context_bench_http.incoming import IncomingResponse
 
 Begin = Callable[[int, Mapping[str, str]], IncomingResponse]
 

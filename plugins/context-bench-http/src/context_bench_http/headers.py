@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from context_bench_openai.endpoint import names_a_secret
+from context_bench_http.endpoint import names_a_secret
 
 DEFAULT_FAILURE_HEADERS = ("x-headroom-compression-failed=true",)
 _FRAMING = re.compile(
     r"content-.*|transfer-encoding|connection|keep-alive|proxy-connection|upgrade|trailer|te|date|vary|expires|pragma|"
     r"last-modified|accept-ranges|allow|location|access-control-.*|strict-transport-security|alt-svc|nel|report-to|"
     r"reporting-endpoints|referrer-policy|permissions-policy|cross-origin-.*|x-content-type-options|x-frame-options|"
-    r"x-xss-protection|www-authenticate|proxy-authenticate"
+    r"x-xss-protection|www-authenticate|proxy-authenticate|.*organization.*"
 )
 _LONGEST_VALUE = 1024
 _MOST_HEADERS = 64
@@ -22,8 +22,8 @@ _MOST_HEADERS = 64
 def recorded_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that server, proxy and gateway added about their work, names in lower case.
 
-    Recorded is all but what every HTTP response has (lengths, types, dates, policies for browsers), cookies, and whatever has
-    a name that sounds like a credential.
+    Recorded is all but what every HTTP response has (lengths, types, dates, policies for browsers), cookies, the account's
+    organization, and whatever has a name that sounds like a credential.
 
     >>> recorded_headers({"X-Kompact-Tokens-Saved": "29", "Set-Cookie": "a=b", "X-Api-Key": "sk"})
     {'x-kompact-tokens-saved': '29'}

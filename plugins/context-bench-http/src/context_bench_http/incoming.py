@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, TypeVar
 
-from context_bench_openai.endpoint import Endpoint
-from context_bench_openai.errors import DeclaredFailureError, EndpointError, RedirectRefusedError, UnusableReplyError
-from context_bench_openai.headers import FailureHeaders, recorded_headers
-from context_bench_openai.operations import Operation
-from context_bench_openai.redaction import Redaction
-from context_bench_openai.refusals import refusal
-from context_bench_openai.streaming import EventStream
+from context_bench_http.dialect import Dialect
+from context_bench_http.endpoint import Endpoint
+from context_bench_http.errors import DeclaredFailureError, EndpointError, RedirectRefusedError, UnusableReplyError
+from context_bench_http.headers import FailureHeaders, recorded_headers
+from context_bench_http.redaction import Redaction
 
 _LARGEST_BODY = 64 * 1024 * 1024
 _Reply = TypeVar("_Reply")
@@ -29,6 +27,7 @@ class IncomingResponse:
         started: ``perf_counter()`` when the request was sent.
         failure_headers: The headers by which a proxy admits a failure.
         redaction: What hides secrets in the headers that are recorded.
+        dialect: The interface that the server speaks.
     """
 
     def __init__(
@@ -39,6 +38,7 @@ class IncomingResponse:
         started: float,
         failure_headers: FailureHeaders,
         redaction: Redaction,
+        dialect: Dialect,
     ) -> None:
         self._endpoint = endpoint
         self._status = status
@@ -46,11 +46,12 @@ class IncomingResponse:
         self._started = started
         self._failure_headers = failure_headers
         self._redaction = redaction
+        self._dialect = dialect
         self._size = 0
         self._chunks: list[bytes] = []
         self._ttft: float | None = None
         is_stream = status == 200 and headers.get("content-type", "").lower().startswith("text/event-stream")
-        self._stream = EventStream(endpoint.shown) if is_stream else None
+        self._stream = dialect.stream(endpoint.shown) if is_stream else None
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the decoded body."""
@@ -84,25 +85,26 @@ class IncomingResponse:
             )
         return there
 
-    def reply(self, operation: Operation[_Reply], attempt: int) -> _Reply:
+    def reply(self, read: Callable[..., _Reply], attempt: int) -> _Reply:
         """Return the reply of the complete response.
 
         Args:
-            operation: What was asked for.
+            read: Makes the reply, of the endpoint as it may be shown, the content, and ``headers``, ``latency``, ``ttft``,
+                ``attempts``.
             attempt: Which request this was, counted from 1.
 
         Raises:
             EndpointError: The response is no usable reply.
         """
         if not 200 <= self._status < 300:
-            raise refusal(self._endpoint.shown, self._status, self._headers, b"".join(self._chunks))
+            raise self._dialect.refusal(self._endpoint.shown, self._status, self._headers, b"".join(self._chunks))
         declared = self._failure_headers.found_in(self._headers)
         if declared is not None:
             raise DeclaredFailureError(
                 f"{self._endpoint.shown} says that it did not do its work: {declared}.", status=self._status
             )
-        content = self._stream.completion() if self._stream is not None else self._json()
-        return operation.read(
+        content = self._stream.content() if self._stream is not None else self._json()
+        return read(
             self._endpoint.shown,
             content,
             headers={name: self._redaction.of(value) for name, value in recorded_headers(self._headers).items()},

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
-from context_bench_openai.errors import EndpointError
+from context_bench_http.errors import EndpointError
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlj
 
 import httpx
 
-from context_bench_openai.errors import EndpointURLError
+from context_bench_http.errors import EndpointURLError
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _VERSION_SEGMENT = re.compile(r"v\d+[a-z0-9]*", re.IGNORECASE)
@@ -22,6 +22,7 @@ _REDACTED = "REDACTED"
 CHAT = "chat/completions"
 COMPLETIONS = "completions"
 EMBEDDINGS = "embeddings"
+MESSAGES = "messages"
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ def _path_of_chat(path: str) -> str:
     deployment, or an operation such as ``/chat/completions``, which then stands where the path ends.
     """
     segments = [segment for segment in path.split("/") if segment]
-    for operation in (CHAT, COMPLETIONS, EMBEDDINGS):
+    for operation in (CHAT, COMPLETIONS, EMBEDDINGS, MESSAGES):
         named = operation.split("/")
         if segments[-len(named) :] == named:
             return "/" + "/".join([*segments[: -len(named)], CHAT])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_bench_openai import EndpointError
-from context_bench_openai.retrying import RetryPolicy, wait_asked_for
+from context_bench_http import EndpointError
+from context_bench_http.retrying import RetryPolicy, wait_asked_for
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 WAITS: dict[str, tuple[dict[str, str], float | None]] = {

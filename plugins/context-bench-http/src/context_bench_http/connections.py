@@ -14,9 +14,9 @@ from typing import Any
 
 import httpx
 
-from context_bench_openai.direct import Begin, DirectConnection, DirectPost
-from context_bench_openai.incoming import IncomingResponse
-from context_bench_openai.network import Network
+from context_bench_http.direct import Begin, DirectConnection, DirectPost
+from context_bench_http.incoming import IncomingResponse
+from context_bench_http.network import Network
 
 _ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0)
 

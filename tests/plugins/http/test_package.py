@@ -1,0 +1,165 @@
+"""The support package: what it exports, and that the interfaces which stand on it share it."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import json
+import pkgutil
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_bench_http
+from context_bench_http import (
+    Dialect,
+    Endpoint,
+    EndpointError,
+    FailureHeaders,
+    JsonClient,
+    Network,
+    Redaction,
+    RequestRefusedError,
+    RetryPolicy,
+    UnusableReplyError,
+    header_mapping,
+    recorded_headers,
+)
+from context_bench_http.json_client import encoded
+
+PACKAGE = Path(context_bench_http.__file__).parent
+README = Path(__file__).parents[3] / "plugins" / "context-bench-http" / "README.md"
+
+
+def test_the_public_names() -> None:
+    assert sorted(context_bench_http.__all__) == sorted(
+        name
+        for name, value in vars(context_bench_http).items()
+        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
+    )
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"context_bench_http.{module}")).failed == 0
+
+
+def test_the_blocks_of_the_readme_run() -> None:
+    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
+    assert blocks
+    for block in blocks:
+        exec(compile(block, str(README), "exec"), {})
+
+
+@pytest.mark.parametrize(
+    ("base_url", "operation", "url"),
+    [
+        ("localhost:1", "messages", "http://localhost:1/v1/messages"),
+        ("https://h.example/v1/messages", "messages", "https://h.example/v1/messages"),
+        ("https://h.example/v1/messages/", "chat/completions", "https://h.example/v1/chat/completions"),
+        ("https://h.example/v1/chat/completions?v=2", "messages", "https://h.example/v1/messages?v=2"),
+        ("https://h.example/api/v3", "embeddings", "https://h.example/api/v3/embeddings"),
+    ],
+)
+def test_one_base_url_serves_every_operation(base_url: str, operation: str, url: str) -> None:
+    assert Endpoint.parse(base_url).at(operation).url == url
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason"),
+    [
+        (["x-team"], "lacks a half"),
+        ([": red"], "lacks a half"),
+        ({"x team": "red"}, "a character that HTTP does not allow"),
+        ({"Content-Length": "3"}, "belongs to the connection"),
+        ({"x-team": "r\ned"}, "Was it copied with a line break"),
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_refused_before_any_call(headers: Any, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        header_mapping(headers)
+
+
+def test_an_organization_is_not_recorded() -> None:
+    sent = {"anthropic-organization-id": "o", "openai-organization": "o", "anthropic-ratelimit-tokens-limit": "9"}
+    assert recorded_headers(sent) == {"anthropic-ratelimit-tokens-limit": "9"}
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Answers with what it was asked; the body says how."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        wanted = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = json.dumps({"path": self.path, "asked": wanted, "key": self.headers.get("x-api-key")}).encode()
+        self.send_response(wanted.get("status", 200))
+        self.send_header("content-length", str(len(body)))
+        self.send_header("x-proxy-broken", wanted.get("broken", "no"))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def client(address: str, **settings: Any) -> JsonClient:
+    def refusal(where: str, status: int, headers: Mapping[str, str], body: bytes) -> EndpointError:
+        return RequestRefusedError(f"{where} said {status}: {body.decode()}", status=status)
+
+    def no_stream(where: str) -> Any:
+        raise AssertionError(where)
+
+    return JsonClient(
+        Endpoint.parse(address),
+        headers={"content-type": "application/json", "x-api-key": "sk-secret"},
+        redaction=Redaction(["sk-secret"]),
+        dialect=Dialect(no_stream, refusal),
+        network=Network(is_local=True),
+        timeout=30,
+        retry=RetryPolicy(0, 0.0),
+        failure_headers=FailureHeaders(["x-proxy-broken=yes"]),
+        **settings,
+    )
+
+
+@pytest.mark.parametrize("transport", ["auto", "httpx"])
+def test_another_interface_is_a_dialect_and_a_reader(address: str, transport: str) -> None:
+    import asyncio
+
+    def read(where: str, content: Any, **received: Any) -> tuple[Any, ...]:
+        return where, content["path"], content["asked"], received["attempts"]
+
+    def read_nothing(where: str, content: Any, **received: Any) -> None:
+        raise UnusableReplyError(f"{where} holds nothing", status=200)
+
+    with client(address, transport=transport) as ours:
+        there = ours.endpoint.at("embeddings")
+        expected = (f"{address}/v1/embeddings", "/v1/embeddings", {"input": "a"}, 1)
+        assert ours.post(there, encoded({"input": "a", "seed": None}), read) == expected
+        assert asyncio.run(ours.apost(there, encoded({"input": "a"}), read)) == expected
+        with pytest.raises(UnusableReplyError, match="holds nothing"):
+            ours.post(there, encoded({}), read_nothing)
+        with pytest.raises(RequestRefusedError, match=r'said 404.*"key": "\*\*\*"'):
+            ours.post(there, encoded({"status": 404}), read)
+        with pytest.raises(EndpointError, match="did not do its work: x-proxy-broken: yes"):
+            ours.post(there, encoded({"broken": "yes"}), read)
+
+
+def test_a_transport_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="No transport is called 'carrier-pigeon'"):
+        client("http://localhost:1", transport="carrier-pigeon")
