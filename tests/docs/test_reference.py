@@ -35,7 +35,7 @@ api = "1.0"
 def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
     """The keys that the manifest's reader asks for, by the path of their table."""
     from context_bench.plugins.manifest import parse_manifest
-    from context_bench.plugins.values import Table
+    from context_bench.plugins.manifest_fields import Table
 
     found: dict[str, set[str]] = {}
     take = Table.take

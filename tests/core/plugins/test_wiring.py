@@ -19,6 +19,7 @@ DATASET = """
     class = "quiz"
     {more}
 """
+JUDGE_URL = '\n    options.judge_url = { flag = "--judge-url", help = "Where the judge is" }'
 DATASET_CODE = "def quiz(limit=None, config=None, split=None):\n    yield {'question': 'q', 'answer': 'a'}\n"
 
 
@@ -90,7 +91,7 @@ def test_a_rule_or_the_user_wires_an_evaluator(
 ) -> None:
     site.basics()
     add_dataset(site, 'tags = ["qa"]')
-    site.evaluator("acme-one", "one", wire=wire)
+    site.evaluator("acme-one", "one", wire=wire + JUDGE_URL)
     entry = explain(*arguments)["by_name"]["one"]
     assert (entry["wired"], entry["reason"]) == (wired, reason)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 import click
 
 from context_bench import __version__
+from context_bench.cli.groups import CommandGroup
 
 _COMMANDS = {
     "run": ("context_bench.cli.run:run", "Give a dataset's examples to systems and score the answers."),
@@ -28,37 +28,28 @@ _COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
-    """A group whose commands are imported when they are called. Flags without a command mean ``run``."""
+class _Top(CommandGroup):
+    """The top group: its commands are imported when they are called. Flags without a command mean ``run``."""
+
+    words = ""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+    def own(self) -> dict[str, str]:
+        return {name: summary for name, (_, summary) in _COMMANDS.items()}
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            return None
+            return super().get_command(ctx, cmd_name)
         module, _, name = _COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
-        from context_bench.errors import UnknownNameError
 
-        if args and args[0] not in _COMMANDS:
-            raise UnknownNameError("command", args[0], _COMMANDS, "`context-bench --help` shows all.")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
-
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.group(cls=_Top, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
 @click.version_option(__version__, prog_name="context-bench")
 def app() -> None:
     """Measure systems that touch an LLM's context, and score what they answer.

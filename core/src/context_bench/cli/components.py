@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
+from context_bench.cli.groups import CommandGroup
 from context_bench.console import say, wrapped, write_json
 from context_bench.plugins.catalog import OK, singular
 from context_bench.plugins.description import describe
@@ -14,7 +15,7 @@ from context_bench.plugins.project_file import load_project
 
 
 def _group(kind: str) -> click.Group:
-    @click.group(kind, help=f"The installed {kind}.")
+    @click.group(kind, cls=CommandGroup, help=f"The installed {kind}.")
     def group() -> None:
         pass
 

@@ -9,12 +9,13 @@ import click
 
 from context_bench.cli import explain_rows
 from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
+from context_bench.cli.groups import CommandGroup
 from context_bench.console import say, styled, warn, wrapped, write_json
 from context_bench.plugins.catalog import OK
 from context_bench.plugins.project_file import load_project
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def explain() -> None:
     """Tell why things are as they are."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
+from context_bench.cli.groups import CommandGroup
 from context_bench.cli.listing import listing, table
 from context_bench.console import say, styled, warn, wrapped, write_json
 from context_bench.errors import UnknownNameError
@@ -16,7 +17,7 @@ from context_bench.plugins.description import describe
 from context_bench.plugins.project_file import load_project
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def plugins() -> None:
     """What is installed, in what state, wired to what."""
 

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from context_bench.cli.common import json_option, open_catalog
-from context_bench.cli.run import DeclaredOptions, request_of, request_options
+from context_bench.cli.declared_options import DeclaredOptions
+from context_bench.cli.run import request_of, request_options
 from context_bench.console import say, styled, tell, wrapped, write_json
 from context_bench.plugins.project_file import load_project
 

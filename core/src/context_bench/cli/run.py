@@ -11,7 +11,6 @@ from attrs import evolve
 
 from context_bench import __version__
 from context_bench.cli.common import (
-    catalog_of_environment,
     failed_option,
     log_option,
     open_catalog,
@@ -20,85 +19,11 @@ from context_bench.cli.common import (
     quiet_option,
     warn,
 )
+from context_bench.cli.declared_options import DeclaredOptions, with_declared_flags
 from context_bench.cli.output import Reports, format_option, output_option
 from context_bench.errors import ConfigurationError, MetricError, RunStoppedError
-from context_bench.plugins.catalog import Catalog, singular
-from context_bench.plugins.options import Option
+from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.project_file import load_project
-
-_LISTED_KINDS = ("systems", "datasets", "evaluators")
-
-
-class DeclaredOptions(click.Command):
-    """A command that also takes the flags which installed evaluators declare in their manifests."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; a flag that a package of ours would bring is told with the package."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            told = absent_flag(error.option_name)
-            if told is None:
-                raise
-            raise ConfigurationError(told) from error
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, those that are declared in manifests included."""
-        params = super().get_params(ctx)
-        if "declared" not in ctx.meta:
-            taken = {name for param in params for name in param.opts}
-            flags = {option.flag: (option, owner) for option, owner in reversed(_flags()) if option.flag not in taken}
-            ctx.meta["declared"] = [
-                _declared_option(number, option, owner) for number, (option, owner) in enumerate(flags.values())
-            ]
-        return [*params, *ctx.meta["declared"]]
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what is installed below the options."""
-        super().format_epilog(ctx, formatter)
-        catalog = catalog_of_environment()
-        for kind in _LISTED_KINDS:
-            entries = []
-            for component in catalog.of_kind(kind):
-                options = component.facts.options.values() if component.facts else ()
-                shown = [
-                    f"{o.name}={o.default if o.default is not None and not o.secret else o.type.upper()}"
-                    for o in options
-                ]
-                summary = component.facts.summary if component.facts else "no manifest"
-                state = "" if component.state == "ok" else f"[{component.state}] "
-                entries.append((component.name, f"{state}{summary}{'. Options: ' + ', '.join(shown) if shown else ''}"))
-            if entries:
-                with formatter.section(f"Installed {kind}"):
-                    formatter.write_dl(entries)
-
-
-def absent_flag(flag: str) -> str | None:
-    """Return what to install for a flag that a package of the project would bring; None for any other."""
-    from context_bench.plugins.catalog import install_line
-    from context_bench.plugins.first_party_flags import FLAGS
-
-    name, _, _ = flag.partition("=")
-    if name not in FLAGS:
-        return None
-    component, distribution = FLAGS[name]
-    return f"{name} is an option of {component}, which comes with {distribution}: `{install_line(distribution)}`."
-
-
-def _declared_option(number: int, option: Option, owner: str) -> click.Option:
-    help_text = f"{option.help}  ({owner})"
-    if option.type == "bool":
-        return click.Option([str(option.flag), f"flag_{number}"], help=help_text, is_flag=True, default=None)
-    return click.Option([str(option.flag), f"flag_{number}"], help=help_text, metavar="VALUE")
-
-
-def _flags() -> list[tuple[Option, str]]:
-    return [
-        (option, f"{singular(component.kind)} {component.name}")
-        for component in catalog_of_environment().of_kind("evaluators")
-        for option in (component.facts.options.values() if component.facts else ())
-        if option.flag
-    ]
 
 
 def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -409,7 +334,7 @@ def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str,
     asked = flags["reference_from"] or request.reference
     systems, reference = with_baseline(catalog, systems, request.reader, asked, "reference")
     request = evolve(request, systems=tuple(systems), baseline=label, reference=reference)
-    return _with_declared_flags(catalog, request, flags)
+    return with_declared_flags(catalog, request, flags)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -431,20 +356,6 @@ _PLAIN_FLAGS = (
     "max_cost",
     "isolate_prefixes",
 )
-
-
-def _with_declared_flags(catalog: Catalog, request: Any, flags: Mapping[str, Any]) -> Any:
-    options = {name: dict(given) for name, given in request.options.items()}
-    values = {
-        param.opts[0]: flags.get(param.name or "")
-        for param in click.get_current_context().command.get_params(click.get_current_context())
-        if (param.name or "").startswith("flag_")
-    }
-    for component in catalog.of_kind("evaluators"):
-        for option in component.facts.options.values() if component.facts else ():
-            if option.flag and values.get(option.flag) is not None:
-                options.setdefault(component.name, {})[option.name] = values[option.flag]
-    return evolve(request, options=options)
 
 
 def proxies_of(flags: Mapping[str, Any]) -> list[Any]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from context_bench.plugins import terms
+from context_bench.plugins import manifest_fields
 from context_bench.plugins.catalog import MISSING_DEPENDENCY, OK, Component
-from context_bench.plugins.values import FaultError, Table, kind_of, mapping, text, texts
+from context_bench.plugins.manifest_fields import FaultError, Table, kind_of, mapping, text, texts
 
 
 def card(value: Any) -> dict[str, Any]:
@@ -118,7 +118,7 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "files": text,
     "parts": texts,
     "fields": _pairs,
-    "example": terms.target,
+    "example": manifest_fields.target,
     "tables": _tables,
     "prompt": _lines,
     "shot": _lines,

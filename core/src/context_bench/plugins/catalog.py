@@ -153,10 +153,10 @@ class Catalog:
         by_id = [component for component in found if component.id == name]
         if by_id:
             return by_id[0].called_by_id()
-        usable = [component for component in found if component.state != BLOCKED and component.outranked_by is None]
+        usable = [c for c in found if c.outranked_by is None and (c.state == OK or c.rivals)]
         if len(usable) > 1:
             raise contested(kind, name, [component.id for component in usable])
-        return (usable or found)[0]
+        return (usable or [c for c in found if c.state != BLOCKED] or found)[0]
 
     def _hint(self, kind: str, name: str) -> str:
         """Return where a name of the project's own comes from, though it is not installed and may be misspelt."""
@@ -195,4 +195,6 @@ def install_line(distribution: str) -> str:
 
 def singular(kind: str) -> str:
     """Return the word for one component of a kind."""
+    if kind == "flags":
+        return "flag group"
     return kind.removesuffix("s").replace("_", " ")

@@ -91,7 +91,7 @@ def _code_faults(component: Component, thing: Any) -> Iterator[str]:
         yield f"what its entry point names has no {method}(), which every {singular(component.kind)} has"
     elif not callable(thing) and component.kind in ("datasets", "tokenizers", "commands", "run_parts"):
         yield f"its entry point names {type(thing).__name__}, which cannot be called"
-    elif callable(thing) and facts is not None and component.kind not in ("hooks", "commands"):
+    elif callable(thing) and facts is not None and component.kind not in ("hooks", "commands", "flags"):
         yield from _option_faults(component.kind, facts, thing)
 
 

@@ -21,6 +21,7 @@ KINDS = (
     "hooks",
     "commands",
     "run_parts",
+    "flags",
 )
 """The kinds of component, as manifest tables and as ``context_bench.KIND`` entry-point groups. A run uses each of them."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from context_bench.plugins.cards import settle_cards
@@ -23,7 +23,6 @@ from context_bench.plugins.catalog import (
     Catalog,
     Component,
     Distribution,
-    singular,
 )
 from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.installed import (
@@ -35,6 +34,7 @@ from context_bench.plugins.installed import (
     plugin_entry_points,
 )
 from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
+from context_bench.plugins.ownership import settle_contests, settle_groups
 from context_bench.plugins.settings import CURRENT_DIRECTORY_VARIABLE, PluginSettings
 
 Verdict = tuple[str, str, str]
@@ -55,7 +55,7 @@ def discover(settings: PluginSettings | None = None) -> Catalog:
         if any(map(plugin_entry_points, distributions)):
             found.extend(_components(name, distributions, installed, settings))
     found.sort(key=lambda component: (KINDS.index(component.kind), component.id))
-    return Catalog(_settle_contests(list(settle_cards(found)), settings))
+    return Catalog(settle_contests(settle_cards(settle_groups(found)), settings))
 
 
 class _Package(NamedTuple):
@@ -193,30 +193,6 @@ def _not_an_entry_point(component: Component) -> Verdict:
         f"its manifest describes it, but no entry point in {GROUP_PREFIX}{kind} names it",
         f"add the entry point to {component.distribution.name}, or take [{kind}.{name}] out of its manifest",
     )
-
-
-def _settle_contests(components: list[Component], settings: PluginSettings) -> Iterable[Component]:
-    owners: dict[tuple[str, str], list[str]] = {}
-    for component in components:
-        if component.state != BLOCKED:
-            owners.setdefault((component.kind, component.name), []).append(component.distribution.name)
-    for component in components:
-        kind, name, own = component.kind, component.name, component.distribution.name
-        rivals = [owner for owner in owners.get((kind, name), ()) if owner != own]
-        preferred = settings.preferred.get(name)
-        if component.state != OK or not rivals or preferred == own:
-            yield component
-            continue
-        others = " and ".join(f"{rival}/{name}" for rival in rivals)
-        outranked_by = f"{preferred}/{name}" if preferred in rivals else None
-        meaning = f"; the project prefers {outranked_by}" if outranked_by else ""
-        remedy = (
-            f'write the whole id {component.id}, or prefer it in context-bench.toml: [plugins.prefer] {name} = "{own}"'
-        )
-        contested = component.with_state(
-            CONFLICT, f"the {singular(kind)} name {name!r} is also that of {others}{meaning}", remedy
-        )
-        yield contested._replace(rivals=tuple(f"{rival}/{name}" for rival in rivals), outranked_by=outranked_by)
 
 
 def _look_at(package: str, distribution: Distribution) -> _Package:

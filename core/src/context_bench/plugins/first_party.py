@@ -61,3 +61,16 @@ NEEDS: dict[str, str] = {
     "context-bench-replay": "context-bench-local",
 }
 """The project's own packages that a package stands on, in the order of installing them."""
+
+FLAGS: dict[str, tuple[str, str]] = {
+    "--allow-unsandboxed-code": ("the evaluator code", "context-bench-code"),
+    "--judge-model": ("the evaluator judge", "context-bench-judge"),
+    "--judge-url": ("the evaluator judge", "context-bench-judge"),
+}
+"""Component and distribution by flag."""
+
+COMMANDS: dict[str, tuple[str, str]] = {}
+"""Summary and distribution by the words of a command."""
+
+FLAG_GROUPS: dict[str, str] = {}
+"""Distribution by flag group."""

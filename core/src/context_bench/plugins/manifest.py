@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from context_bench.plugins import terms
+from context_bench.plugins import manifest_fields
 from context_bench.plugins.component_metadata import CAPABILITIES, EXTENSIBLE, KINDS, PART_KINDS, Facts, Score, WireRule
+from context_bench.plugins.manifest_fields import Table, boolean, kind_of, mapping, one_of, text, texts
 from context_bench.plugins.options import OPTION_TYPES, Option
-from context_bench.plugins.values import Table, boolean, kind_of, mapping, one_of, text, texts
 
 __all__ = [
     "API",
@@ -89,9 +89,9 @@ def parse_manifest(source: bytes) -> Manifest:
     faults: list[str] = []
     warnings: list[str] = []
     top = Table("", document, faults, warnings)
-    schema = top.take("schema", terms.schema, 0, required=True)
-    api = top.take("api", terms.api, "", required=True)
-    doctor = top.take("doctor", terms.target, None)
+    schema = top.take("schema", manifest_fields.schema, 0, required=True)
+    api = top.take("api", manifest_fields.api, "", required=True)
+    doctor = top.take("doctor", manifest_fields.target, None)
     components: dict[tuple[str, str], Facts] = {}
     component_faults: dict[tuple[str, str], tuple[str, ...]] = {}
     for kind in KINDS:
@@ -119,10 +119,11 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
         table.take("class", text, None, required=_has_class(kind, body)),
         table.take("version", text, "", required=kind == "evaluators"),
         table.take("deterministic", boolean, True),
-        table.take("capabilities", terms.capabilities, ()),
+        table.take("capabilities", manifest_fields.capabilities, ()),
         table.tables("options", _option),
         table.take("more_options", boolean, False),
         table.take("extra", text, None),
+        uses=table.take("uses", texts, ()),
     )
     if kind in _MORE:
         facts = facts._replace(**_MORE[kind](table))
@@ -140,10 +141,10 @@ def _evaluator(table: Table) -> dict[str, Any]:
     return {
         "primary": primary,
         "scores": scores,
-        "needs": table.take("needs", terms.needs, {}),
+        "needs": table.take("needs", manifest_fields.needs, {}),
         "reads": table.take("reads", texts, None),
         "cpu_bound": table.take("cpu_bound", boolean, False),
-        "wire": table.take("wire", terms.rules, ()),
+        "wire": table.take("wire", manifest_fields.rules, ()),
     }
 
 
@@ -159,7 +160,7 @@ def _dataset(table: Table) -> dict[str, Any]:
         "licence": table.take("licence", text, ""),
         "homepage": table.take("homepage", text, ""),
         "citation": table.take("citation", text, ""),
-        "sizes": table.take("sizes", terms.counts, {}),
+        "sizes": table.take("sizes", manifest_fields.counts, {}),
         "card": table.take("card", _card, {} if "card" in table.body else None),
         "by_config": table.tables("by_config", _by_config),
     }
@@ -205,6 +206,14 @@ def _run_part(table: Table) -> dict[str, Any]:
     return {"part_kind": table.take("kind", one_of(*PART_KINDS), "", required=True)}
 
 
+def _flag_group(table: Table) -> dict[str, Any]:
+    for option in table.body.get("options", {}).values() if isinstance(table.body.get("options"), dict) else ():
+        if isinstance(option, dict) and "flag" not in option:
+            table.faults.append(f"{table.at('options')}: each option of a flag group has a flag")
+            break
+    return {}
+
+
 _MORE = {
     "evaluators": _evaluator,
     "datasets": _dataset,
@@ -212,6 +221,7 @@ _MORE = {
     "reporters": _reporter,
     "commands": _command,
     "run_parts": _run_part,
+    "flags": _flag_group,
 }
 
 
@@ -219,7 +229,7 @@ def _score(name: str, table: Table) -> Score:
     if not name.replace("_", "").replace("@", "").isalnum():
         table.faults.append(f"{table.path}: a score key is snake_case")
     return Score(
-        table.take("range", terms.value_range, (0.0, 1.0)),
+        table.take("range", manifest_fields.value_range, (0.0, 1.0)),
         table.take("better", one_of("higher", "lower", "neither"), "higher"),
         table.take("aggregate", one_of("mean", "sum", "none"), "mean"),
     )
@@ -233,12 +243,12 @@ def _option(name: str, table: Table) -> Option:
         table.take("type", one_of(*OPTION_TYPES), "str"),
         help=table.take("help", text, "", required=True),
         secret=table.take("secret", boolean, False),
-        flag=table.take("flag", terms.flag, None),
+        flag=table.take("flag", manifest_fields.flag, None),
         env=table.take("env", text, None),
         required=table.take("required", boolean, False),
     )
-    option = option._replace(choices=table.take("choices", lambda found: terms.choices(found, option), ()))
-    return option._replace(default=table.take("default", lambda found: terms.fitting(found, option), None))
+    option = option._replace(choices=table.take("choices", lambda found: manifest_fields.choices(found, option), ()))
+    return option._replace(default=table.take("default", lambda found: manifest_fields.fitting(found, option), None))
 
 
 def _is_component_name(name: str) -> bool:

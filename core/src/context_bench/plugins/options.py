@@ -24,6 +24,7 @@ class Option(NamedTuple):
         flag: A command-line flag of its own (``--judge-url``), or None.
         env: Environment variable that gives the value when nothing else does, or None.
         required: Whether the component cannot be built without it.
+        group: Id of the flag group that it comes from; None when the component itself declares it.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Option(NamedTuple):
     flag: str | None = None
     env: str | None = None
     required: bool = False
+    group: str | None = None
 
     def read(self, value: Any, where: str) -> Any:
         """Return ``value`` as this option's type; texts, as they come from a command line, are converted.

@@ -140,7 +140,7 @@ def _decide(component: Component, dataset: DatasetFacts, choice: Choice, explici
         return out(f"{_undescribed(component)}, so it is used only when asked for by name")
     if not rules:
         return out("it has no wiring rule; add it with --also")
-    rank, matched = _best_match(rules, dataset, choice)
+    rank, matched = _best_match(rules, dataset, choice.given & _own_flags(component))
     if matched is None:
         return out(f"no rule matches; it is wired to {'; '.join(map(str, rules))}")
     if component.outranked_by is not None:
@@ -156,8 +156,14 @@ def _undescribed(component: Component) -> str:
     return "it has no manifest" if component.distribution.manifest_path is None else "its manifest does not describe it"
 
 
-def _best_match(rules: Iterable[WireRule], dataset: DatasetFacts, choice: Choice) -> tuple[int, str | None]:
-    matches = [rule.match(dataset.names, dataset.tags, choice.given) for rule in rules]
+def _own_flags(component: Component) -> frozenset[str]:
+    """Return the flags that a component declares or shares, without dashes: nobody is wired by another's flag."""
+    options = component.facts.options.values() if component.facts else ()
+    return frozenset(option.flag.removeprefix("--") for option in options if option.flag)
+
+
+def _best_match(rules: Iterable[WireRule], dataset: DatasetFacts, given: frozenset[str]) -> tuple[int, str | None]:
+    matches = [rule.match(dataset.names, dataset.tags, given) for rule in rules]
     best: tuple[int, str | None] = (0, None)
     for matched in filter(None, matches):
         rank = _ALWAYS if matched == "always" else _SPECIFIC

@@ -1,14 +1,158 @@
-"""Terms of a manifest: the values that have a form of their own, such as wiring rules, ranges and needs."""
+"""Fields of a manifest: readers that return what a key should hold, or say what stands there instead.
+
+:class:`Table` gives each fault the path of its field and finds the keys that nobody asked for.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
 from context_bench.plugins.options import Option
-from context_bench.plugins.values import FaultError, boolean, integer, kind_of, mapping, sequence, text, texts
+
+Read = TypeVar("Read")
+Default = TypeVar("Default")
+
+
+class Table:
+    """A TOML table that is read key by key.
+
+    Args:
+        path: Where it stands in the file; empty for the file itself.
+        body: What it holds.
+        faults: Gets a line for each value that does not fit.
+        warnings: Gets a line for each key that was not asked for.
+    """
+
+    def __init__(self, path: str, body: Mapping[str, Any], faults: list[str], warnings: list[str]) -> None:
+        self.path, self.body, self.faults, self.warnings = path, body, faults, warnings
+        self.asked: list[str] = []
+
+    def take(
+        self, key: str, read: Callable[[Any], Read], default: Default, *, required: bool = False
+    ) -> Read | Default:
+        """Return the value of a key, or the default when it is missing or does not fit."""
+        self.asked.append(key)
+        if key not in self.body:
+            if required:
+                self.faults.append(f"{self.at(key)}: missing")
+            return default
+        try:
+            return read(self.body[key])
+        except FaultError as fault:
+            self.faults.append(f"{self.at(key)}{fault.below}: {fault}")
+            return default
+
+    def tables(self, key: str, read: Callable[[str, Table], Read]) -> dict[str, Read]:
+        """Return the tables below a key by name, each made into something by ``read``."""
+        found = {}
+        for name, body in self.take(key, mapping, {}).items():
+            path = f"{self.at(key)}.{name}"
+            if isinstance(body, dict):
+                inner = Table(path, body, self.faults, self.warnings)
+                found[name] = read(name, inner)
+                inner.close()
+            else:
+                self.faults.append(f"{path}: expected a table, got {kind_of(body)}")
+        return found
+
+    def at(self, key: str) -> str:
+        """Return the path of a key."""
+        return f"{self.path}.{key}" if self.path else key
+
+    def close(self) -> None:
+        """Warn of every key that was not asked for."""
+        for key in self.body:
+            if key not in self.asked:
+                from context_bench.errors import did_you_mean
+
+                hint = did_you_mean(key, [known for known in self.asked if known not in self.body])
+                self.warnings.append(f"{self.at(key)}: unknown key. {hint if hint.startswith('Did') else ''}".rstrip())
+
+
+class FaultError(Exception):
+    """A value does not fit.
+
+    Attributes:
+        below: Where below the key it stands, such as ``[2].datasets``.
+    """
+
+    def __init__(self, message: str, below: str = "") -> None:
+        super().__init__(message)
+        self.below = below
+
+
+def text(value: Any) -> str:
+    """Return a text without line breaks and other control characters, as every text of a manifest is shown in a line."""
+    if not isinstance(value, str):
+        raise FaultError(f"expected a text, got {kind_of(value)}")
+    if not value.isprintable() and any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in value):
+        raise FaultError(f"expected a line of text, got {value!r} with control characters")
+    return value
+
+
+def integer(value: Any) -> int:
+    """Return a whole number; true is none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise FaultError(f"expected a whole number, got {kind_of(value)}")
+    return value
+
+
+def boolean(value: Any) -> bool:
+    """Return a boolean; 1 is none."""
+    if not isinstance(value, bool):
+        raise FaultError(f"expected true or false, got {kind_of(value)}")
+    return value
+
+
+def sequence(value: Any) -> list[Any]:
+    """Return a list."""
+    if not isinstance(value, list):
+        raise FaultError(f"expected a list, got {kind_of(value)}")
+    return value
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return a table."""
+    if not isinstance(value, dict):
+        raise FaultError(f"expected a table, got {kind_of(value)}")
+    return value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """Return a list of texts as a tuple; one text is no list of letters."""
+    for index, item in enumerate(sequence(value)):
+        try:
+            text(item)
+        except FaultError as fault:
+            raise FaultError(str(fault), f"[{index}]") from None
+    return tuple(value)
+
+
+def one_of(*choices: str) -> Callable[[Any], str]:
+    """Return a reader that takes nothing but ``choices``."""
+
+    def read(value: Any) -> str:
+        if value not in choices:
+            raise FaultError(f"expected one of {', '.join(choices)}, got {value!r}")
+        return str(value)
+
+    return read
+
+
+def kind_of(value: Any) -> str:
+    """Return what a TOML value is, in words."""
+    kinds = {
+        bool: "a boolean",
+        int: "a whole number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+        dict: "a table",
+    }
+    return kinds.get(type(value), f"a {type(value).__name__}")
 
 
 def choices(value: Any, option: Option) -> tuple[Any, ...]:

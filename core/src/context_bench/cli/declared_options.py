@@ -1,0 +1,114 @@
+"""Flags that packages declare in their manifests: read like core's own, shown in the help, and never by an import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+from attrs import evolve
+
+from context_bench.cli.common import catalog_of_environment
+from context_bench.errors import ConfigurationError
+from context_bench.plugins.catalog import OK, Catalog, singular
+from context_bench.plugins.options import Option
+
+_LISTED_KINDS = ("systems", "datasets", "evaluators")
+
+
+class DeclaredOptions(click.Command):
+    """A command that also takes the flags which installed evaluators declare in their manifests."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; a flag that a package of ours would bring is told with the package."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            told = absent_flag(error.option_name)
+            if told is None:
+                raise
+            raise ConfigurationError(told) from error
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, those that are declared in manifests included."""
+        params = super().get_params(ctx)
+        if "declared" not in ctx.meta:
+            taken = {name for param in params for name in param.opts}
+            flags = {option.flag: (option, owner) for option, owner in _flags() if option.flag not in taken}
+            ctx.meta["declared"] = [
+                _declared_option(number, option, owner) for number, (option, owner) in enumerate(flags.values())
+            ]
+        return [*params, *ctx.meta["declared"]]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what is installed below the options."""
+        super().format_epilog(ctx, formatter)
+        catalog = catalog_of_environment()
+        for kind in _LISTED_KINDS:
+            entries = []
+            for component in catalog.of_kind(kind):
+                options = component.facts.options.values() if component.facts else ()
+                shown = [
+                    f"{o.name}={o.default if o.default is not None and not o.secret else o.type.upper()}"
+                    for o in options
+                ]
+                summary = component.facts.summary if component.facts else "no manifest"
+                state = "" if component.state == "ok" else f"[{component.state}] "
+                entries.append((component.name, f"{state}{summary}{'. Options: ' + ', '.join(shown) if shown else ''}"))
+            if entries:
+                with formatter.section(f"Installed {kind}"):
+                    formatter.write_dl(entries)
+
+
+def absent_flag(flag: str) -> str | None:
+    """Return what to install for a flag that a package of the project would bring; None for any other."""
+    from context_bench.plugins.catalog import install_line
+    from context_bench.plugins.first_party import FLAGS
+
+    name, _, _ = flag.partition("=")
+    if name not in FLAGS:
+        return None
+    component, distribution = FLAGS[name]
+    return f"{name} is an option of {component}, which comes with {distribution}: `{install_line(distribution)}`."
+
+
+def _declared_option(number: int, option: Option, owner: str) -> click.Option:
+    help_text = f"{option.help}  ({owner})"
+    if option.type == "bool":
+        return click.Option([str(option.flag), f"flag_{number}"], help=help_text, is_flag=True, default=None)
+    return click.Option([str(option.flag), f"flag_{number}"], help=help_text, metavar="VALUE")
+
+
+def _flags() -> Iterator[tuple[Option, str]]:
+    """Yield each flag that a usable component declares, with its owner; one of a flag group is the group's."""
+    for component in catalog_of_environment():
+        owns = component.kind in ("evaluators", "run_parts", "flags")
+        owns = owns or (
+            component.kind == "commands" and component.facts is not None and component.facts.extends == "run"
+        )
+        if owns and component.facts and (component.state == OK or component.lacks_extra):
+            for option in component.facts.options.values():
+                if option.flag and option.group is None:
+                    yield option, f"{singular(component.kind)} {component.name}"
+
+
+def flag_values(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the declared flags that were given, by flag."""
+    context = click.get_current_context()
+    values = {
+        param.opts[0]: flags.get(param.name or "")
+        for param in context.command.get_params(context)
+        if (param.name or "").startswith("flag_")
+    }
+    return {flag: value for flag, value in values.items() if value is not None}
+
+
+def with_declared_flags(catalog: Catalog, request: Any, flags: Mapping[str, Any]) -> Any:
+    """Return a request with the declared flags that were given, as options of the evaluators that have them."""
+    options = {name: dict(given) for name, given in request.options.items()}
+    values = flag_values(flags)
+    for component in catalog.of_kind("evaluators"):
+        for option in component.facts.options.values() if component.facts else ():
+            if option.flag and option.flag in values and component.called_by_id().state == OK:
+                options.setdefault(component.name, {})[option.name] = values[option.flag]
+    return evolve(request, options=options)
