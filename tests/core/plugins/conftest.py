@@ -94,6 +94,18 @@ BASICS_ENTRY_POINTS = {
 }
 
 
+TOOLS = {
+    "check": "context-bench-kit",
+    "validate": "context-bench-kit",
+    "enable": "context-bench-kit",
+    "disable": "context-bench-kit",
+    "preflight": "context-bench-preflight",
+    "doctor": "context-bench-preflight",
+    "verify": "context-bench-audit",
+}
+"""The package of each command that is not core's own: only who calls it needs it."""
+
+
 @frozen
 class Done:
     """What a command left: its exit code, standard output and standard error."""
@@ -239,7 +251,7 @@ def process(site: Site, workplace: Path, asked: Callable[[], int]) -> Callable[.
                 **os.environ,
                 "PYTHONPATH": str(site.folder) if path is None else path,
                 "COLUMNS": str(columns),
-                "CONTEXT_BENCH_PLUGINS": ",".join(site.names),
+                "CONTEXT_BENCH_PLUGINS": ",".join(_allowed(site, arguments)),
                 **environ,
             },
         )
@@ -262,9 +274,14 @@ def context_bench(
     def call(*arguments: str, columns: int = 200, alone: bool = True) -> Done:
         monkeypatch.setenv("COLUMNS", str(columns))
         if alone:
-            monkeypatch.setenv("CONTEXT_BENCH_PLUGINS", ",".join(site.names))
+            monkeypatch.setenv("CONTEXT_BENCH_PLUGINS", ",".join(_allowed(site, arguments)))
         code = execute([str(argument) for argument in arguments])
         captured = capsys.readouterr()
         return Done(code, captured.out, captured.err)
 
     return call
+
+
+def _allowed(site: Site, arguments: tuple[str, ...]) -> list[str]:
+    """Return what may be used: what a test installed, and the package of the command that it calls."""
+    return [*site.names, *(TOOLS[str(word)] for word in arguments[:2] if str(word) in TOOLS)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_bench.errors import ConfigurationError
-from context_bench.plugins.project_file import set_disabled
+from context_bench_kit.project_file import set_disabled
 
 HAND_WRITTEN = """\
 # Our evaluation. [plugins] is further down.

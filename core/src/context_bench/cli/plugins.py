@@ -9,9 +9,9 @@ import click
 from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
 from context_bench.cli.listing import listing, table
-from context_bench.console import say, styled, warn, wrapped, write_json
+from context_bench.console import say, write_json
 from context_bench.errors import UnknownNameError
-from context_bench.plugins.catalog import BLOCKED, OK, PACKAGE_HINT, Catalog, Component, singular
+from context_bench.plugins.catalog import OK, PACKAGE_HINT, Catalog, Component
 from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.description import describe
 from context_bench.plugins.project_file import load_project
@@ -61,64 +61,6 @@ def show(name: str, load: bool, as_json: bool, plugin_switches: tuple[str, ...],
         return
     for component in found:
         say("\n".join([*table(describe(component)), ""]))
-
-
-@plugins.command("check")
-@click.argument("names", nargs=-1)
-@click.option("--no-load", is_flag=True, help="Look at the manifests only; import nothing.")
-@json_option
-@plugin_option
-@project_option
-def check(
-    names: tuple[str, ...], no_load: bool, as_json: bool, plugin_switches: tuple[str, ...], project_path: Path | None
-) -> int:
-    """Check plugins as their authors should: manifest, entry points, classes, options.
-
-    Without NAMES everything is checked that is not blocked. Unknown manifest keys, which a run only warns of, are faults
-    here. The exit code is 2 when there is any.
-    """
-    from context_bench.plugins.check import check_component
-
-    catalog = open_catalog(plugin_switches, load_project(project_path))
-    found = [c for name in names for c in _named(catalog, name)] or [c for c in catalog if c.state != BLOCKED]
-    verdicts = {f"{c.id} ({singular(c.kind)})": check_component(c, not no_load) for c in found}
-    if as_json:
-        write_json(verdicts)
-    else:
-        for name, faults in verdicts.items():
-            count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
-            say(f"{name}: {styled(count, colour='red') if faults else styled('ok', colour='green')}")
-            for fault in faults:
-                say(wrapped("-", fault, 4, 2))
-    return 2 if any(verdicts.values()) else 0
-
-
-@plugins.command("disable")
-@click.argument("name")
-@project_option
-def disable(name: str, project_path: Path | None) -> None:
-    """Switch a plugin off in the project file."""
-    from context_bench.plugins.project_file import set_disabled
-
-    _named(open_catalog((), {}), name)
-    changed = set_disabled(name, True, project_path)
-    say(f"{name} is {'' if changed else 'already '}disabled in the project file.")
-
-
-@plugins.command("enable")
-@click.argument("name")
-@project_option
-def enable(name: str, project_path: Path | None) -> None:
-    """Switch a plugin on again in the project file."""
-    from context_bench.plugins.project_file import disabled_plugins, set_disabled
-
-    if name not in disabled_plugins(project_path):  # one that is not installed any more can be taken out too
-        _named(open_catalog((), {}), name)
-    changed = set_disabled(name, False, project_path)
-    say(f"{name} is {'' if changed else 'already '}enabled in the project file.")
-    for component in open_catalog((), load_project(project_path)):
-        if name in component.names and component.state == BLOCKED:
-            warn(f"{component.id} is still blocked: {component.reason}. {component.cure}")
 
 
 def _named(catalog: Catalog, name: str) -> list[Component]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from context_bench.errors import PluginError, UnknownNameError
 from context_bench.plugins.component_metadata import Facts
@@ -91,6 +91,38 @@ class Component(NamedTuple):
     def capabilities(self) -> tuple[str, ...]:
         """What it needs, as its manifest says."""
         return self.facts.capabilities if self.facts else ()
+
+    @property
+    def noun(self) -> str:
+        """The word for one component of its kind."""
+        return singular(self.kind)
+
+    def examine(self) -> tuple[Component, Any]:
+        """Import it, and return it in the state that this leaves it in, and its object; None when that failed."""
+        from context_bench.plugins.loading import try_load
+
+        loaded, thing, _ = try_load(self)
+        return loaded, thing
+
+    def manifest_faults(self) -> list[str]:
+        """Return what its manifest says wrongly about it, a line each."""
+        from context_bench.plugins.manifest import FILE_NAME, parse_manifest
+
+        if self.distribution.manifest_path is None:
+            return [f"it has no {FILE_NAME} beside its package's __init__.py, so it is never wired by itself"]
+        manifest = parse_manifest(self.distribution.manifest_source)
+        key = self.kind, self.name
+        faults = [*manifest.faults, *manifest.component_faults.get(key, ())]
+        if key not in manifest.components and not manifest.faults:
+            faults.append(f"its manifest has no table [{self.kind}.{self.name}] for its entry point")
+        return faults
+
+    def doctor(self) -> Component | None:
+        """Return what its manifest names for ``context-bench doctor``, as something to examine; None when it names none."""
+        from context_bench.plugins.manifest import parse_manifest
+
+        target = parse_manifest(self.distribution.manifest_source).doctor if self.distribution.manifest_source else None
+        return None if target is None else self.called_by_id()._replace(target=target, state=OK, facts=None)
 
     def with_state(self, state: str, reason: str, remedy: str) -> Component:
         """Return this component in another state."""

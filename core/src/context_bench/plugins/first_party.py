@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
+    "commands": {
+        "check": ("check", "context-bench-kit"),
+        "disable": ("disable", "context-bench-kit"),
+        "enable": ("enable", "context-bench-kit"),
+        "validate": ("validate", "context-bench-kit"),
+    },
     "datasets": {
         "local": ("local", "context-bench-local"),
         "needle": ("needle", "context-bench-needle"),
@@ -69,7 +75,15 @@ FLAGS: dict[str, tuple[str, str]] = {
 }
 """Component and distribution by flag."""
 
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "plugins check": (
+        "Check plugins as their authors should: manifest, entry points, classes, options.",
+        "context-bench-kit",
+    ),
+    "plugins disable": ("Switch a plugin off in the project file.", "context-bench-kit"),
+    "plugins enable": ("Switch a plugin on again in the project file.", "context-bench-kit"),
+    "plugins validate": ("Validate manifest files, without installing anything.", "context-bench-kit"),
+}
 """Summary and distribution by the words of a command."""
 
 FLAG_GROUPS: dict[str, str] = {}

@@ -253,3 +253,11 @@ def _option(name: str, table: Table) -> Option:
 
 def _is_component_name(name: str) -> bool:
     return name[:1].isalpha() and name == name.lower() and name.replace("-", "").replace(".", "").isalnum()
+
+
+def read_faults(source: bytes) -> list[str]:
+    """Return every fault of a manifest, those of its components and its unknown keys included, a line each."""
+    manifest = parse_manifest(source)
+    of_components = [fault for faults in manifest.component_faults.values() for fault in faults]
+    old = [manifest.incompatibility] if manifest.incompatibility else []
+    return [*manifest.faults, *old, *of_components, *manifest.warnings]

@@ -1,4 +1,4 @@
-"""Finding, reading and editing ``context-bench.toml``."""
+"""Finding and reading ``context-bench.toml``."""
 
 from __future__ import annotations
 
@@ -30,53 +30,6 @@ def load_project(path: Path | None = None) -> Mapping[str, Any]:
         raise ConfigurationError(f"The project file {path} cannot be read: {error}.") from error
 
 
-def set_disabled(name: str, disabled: bool, path: Path | None = None) -> bool:
-    """Switch a plugin off or on in ``[plugins] disable`` of the project file, and leave everything else as it stands.
-
-    Returns:
-        Whether anything changed.
-
-    Raises:
-        ConfigurationError: The file is no TOML, cannot be written, or holds the list in a form that only a person can
-            edit.
-    """
-    from context_bench.plugins.toml_list import with_item, without_item
-
-    path = path or Path(PROJECT_FILE)
-    text = _text(path)
-    before = _disabled(_parse(path, text))
-    if (name in before) == disabled:
-        return False
-    after = [*before, name] if disabled else [entry for entry in before if entry != name]
-    edited = (with_item if disabled else without_item)(text, "plugins", "disable", name)
-    if edited is None or not _holds(edited, text, after):
-        wanted = ", ".join(f'"{entry}"' for entry in after)
-        raise ConfigurationError(
-            f"{path} holds the disabled plugins in a form that is not edited here. Write it by hand: under [plugins], "
-            f"disable = [{wanted}]."
-        )
-    try:
-        path.write_text(edited, encoding="utf-8", newline="")
-    except OSError as error:
-        raise ConfigurationError(f"The project file {path} cannot be written: {error}.") from error
-    return True
-
-
-def disabled_plugins(path: Path | None = None) -> list[str]:
-    """Return the names in ``[plugins] disable``."""
-    return _disabled(load_project(path))
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:  # line endings stay as they are
-            return file.read()
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"The project file {path} cannot be read: {error}.") from error
-
-
 def _parse(path: Path, text: str) -> dict[str, Any]:
     import tomli
 
@@ -84,30 +37,3 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
         return tomli.loads(text)
     except tomli.TOMLDecodeError as error:
         raise ConfigurationError(f"The project file {path} is no valid TOML: {error}.") from error
-
-
-def _holds(edited: str, text: str, names: list[str]) -> bool:
-    """Whether an edited file differs from what it was in the disabled plugins alone."""
-    import tomli
-
-    try:
-        after = tomli.loads(edited)
-    except tomli.TOMLDecodeError:
-        return False
-    if sorted(_disabled(after)) != sorted(names):
-        return False
-    return _without_disabled(after) == _without_disabled(tomli.loads(text))
-
-
-def _without_disabled(project: Mapping[str, Any]) -> dict[str, Any]:
-    plugins = project.get("plugins", {})
-    rest = (
-        {key: value for key, value in plugins.items() if key != "disable"} if isinstance(plugins, Mapping) else plugins
-    )
-    return {**project, "plugins": rest}
-
-
-def _disabled(project: Mapping[str, Any]) -> list[str]:
-    plugins = project.get("plugins", {})
-    names = plugins.get("disable", []) if isinstance(plugins, Mapping) else []
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

@@ -6,10 +6,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from context_bench.plugins.catalog import OK, Component, singular
-from context_bench.plugins.component_metadata import Facts
-from context_bench.plugins.loading import try_load
-from context_bench.plugins.manifest import FILE_NAME, parse_manifest
+from context_bench.catalog import Component
 
 _METHODS = {"evaluators": "score", "systems": "process", "metrics": "compute", "reporters": "write"}
 _GIVEN_TO_LOADERS = ("limit", "config", "split")
@@ -28,47 +25,35 @@ def check_component(component: Component, load: bool = True) -> list[str]:
 
 
 def _faults(component: Component, load: bool) -> Iterator[str]:
-    if component.state != OK and not component.lacks_extra:
+    if component.state != "ok" and not component.lacks_extra:
         yield f"{component.state}: {component.reason}. {component.cure}"
     yield from component.distribution.warnings
-    yield from _manifest_faults(component)
+    yield from component.manifest_faults()
     if component.facts is not None:
         yield from _rule_faults(component.facts)
     if load:
         yield from _doctor_faults(component)
     component = component.called_by_id()
-    if load and component.state == OK:
-        loaded, thing, _ = try_load(component)
-        if loaded.state != OK:
+    if load and component.state == "ok":
+        loaded, thing = component.examine()
+        if loaded.state != "ok":
             yield f"{loaded.state}: {loaded.reason}. {loaded.cure}"
         else:
             yield from _code_faults(component, thing)
 
 
-def _manifest_faults(component: Component) -> Iterator[str]:
-    if component.distribution.manifest_path is None:
-        yield f"it has no {FILE_NAME} beside its package's __init__.py, so it is never wired by itself"
-        return
-    manifest = parse_manifest(component.distribution.manifest_source)
-    key = component.kind, component.name
-    yield from manifest.faults
-    yield from manifest.component_faults.get(key, ())
-    if key not in manifest.components and not manifest.faults:
-        yield f"its manifest has no table [{component.kind}.{component.name}] for its entry point"
-
-
 def _doctor_faults(component: Component) -> Iterator[str]:
-    target = parse_manifest(component.distribution.manifest_source).doctor
-    if target is None:
+    doctor = component.doctor()
+    if doctor is None:
         return
-    loaded, function, _ = try_load(component.called_by_id()._replace(target=target, state=OK, facts=None))
-    if loaded.state != OK:
-        yield f"doctor = {target!r}: {loaded.reason}"
+    loaded, function = doctor.examine()
+    if loaded.state != "ok":
+        yield f"doctor = {doctor.target!r}: {loaded.reason}"
     elif not callable(function):
-        yield f"doctor = {target!r} names {type(function).__name__}, which cannot be called"
+        yield f"doctor = {doctor.target!r} names {type(function).__name__}, which cannot be called"
 
 
-def _rule_faults(facts: Facts) -> Iterator[str]:
+def _rule_faults(facts: Any) -> Iterator[str]:
     flags = {option.flag for option in facts.options.values()}
     for rule in facts.wire:
         if rule.option is not None and f"--{rule.option}" not in flags:
@@ -88,14 +73,14 @@ def _code_faults(component: Component, thing: Any) -> Iterator[str]:
             yield f"class = {facts.class_name!r} is not what its entry point {component.target} names"
     method = _METHODS.get(component.kind)
     if method and not callable(getattr(thing, method, None)):
-        yield f"what its entry point names has no {method}(), which every {singular(component.kind)} has"
+        yield f"what its entry point names has no {method}(), which every {component.noun} has"
     elif not callable(thing) and component.kind in ("datasets", "tokenizers", "commands", "run_parts"):
         yield f"its entry point names {type(thing).__name__}, which cannot be called"
     elif callable(thing) and facts is not None and component.kind not in ("hooks", "commands", "flags"):
         yield from _option_faults(component.kind, facts, thing)
 
 
-def _option_faults(kind: str, facts: Facts, thing: Any) -> Iterator[str]:
+def _option_faults(kind: str, facts: Any, thing: Any) -> Iterator[str]:
     try:
         parameters = inspect.signature(thing).parameters
     except (TypeError, ValueError):

@@ -1,0 +1,50 @@
+"""What is installed, with the state of each component: the catalog as tools see it.
+
+This module is stable API: see ``docs/reference/public-api.md``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from context_bench.errors import UnknownNameError
+from context_bench.plugins.catalog import PACKAGE_HINT, Catalog, Component
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.manifest import read_faults
+from context_bench.plugins.project_file import load_project
+from context_bench.plugins.settings import PluginSettings
+
+__all__ = ["Catalog", "Component", "manifest_faults", "open_catalog"]
+
+
+def open_catalog(
+    switches: Iterable[str] = (), project: str | os.PathLike[str] | Mapping[str, Any] | None = None
+) -> Catalog:
+    """Return what is installed; no plugin is imported.
+
+    Args:
+        switches: What to switch off (``no:NAME``) or on (``NAME``), against the environment and the project file.
+        project: The project file, or what it holds; None takes ``context-bench.toml`` in the current directory, where there
+            is one.
+
+    Raises:
+        UnknownNameError: A switch names nothing that is installed.
+        ConfigurationError: The project file cannot be read.
+    """
+    table = project if isinstance(project, Mapping) else load_project(None if project is None else Path(project))
+    settings = table.get("plugins", {})
+    switches = tuple(switches)
+    catalog = discover(PluginSettings.read(settings, os.environ, switches))
+    known = {name for component in catalog for name in component.names}
+    for switch in switches:
+        if switch.removeprefix("no:") not in known:
+            raise UnknownNameError("plugin", switch.removeprefix("no:"), known, PACKAGE_HINT)
+    return catalog
+
+
+def manifest_faults(source: bytes) -> list[str]:
+    """Return what is wrong with the text of a manifest, a line each that begins with the path of the field."""
+    return read_faults(source)

@@ -1,0 +1,107 @@
+"""``context-bench plugins check | validate | enable | disable``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from context_bench.catalog import Catalog, Component, manifest_faults, open_catalog
+from context_bench.console import say, styled, warn, wrapped, write_json
+from context_bench.errors import UnknownNameError
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+_project_option = click.option(
+    "--project",
+    "project_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Project file.  [default: context-bench.toml here, if there is one]",
+)
+_switch_option = click.option(
+    "-p",
+    "switches",
+    multiple=True,
+    metavar="[no:]NAME",
+    help="Switch a plugin off (no:NAME) or on, against the environment and the project file.",
+)
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--no-load", is_flag=True, help="Look at the manifests only; import nothing.")
+@_json_option
+@_switch_option
+@_project_option
+def check(
+    names: tuple[str, ...], no_load: bool, as_json: bool, switches: tuple[str, ...], project_path: Path | None
+) -> int:
+    """Check plugins as their authors should: manifest, entry points, classes, options.
+
+    Without NAMES everything is checked that is not blocked. Unknown manifest keys, which a run only warns of, are faults
+    here. The exit code is 2 when there is any.
+    """
+    from context_bench_kit.checking import check_component
+
+    catalog = open_catalog(switches, project_path)
+    found = [c for name in names for c in _named(catalog, name)] or [c for c in catalog if c.state != "blocked"]
+    return _told({f"{c.id} ({c.noun})": check_component(c, not no_load) for c in found}, as_json)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@_json_option
+def validate(files: tuple[Path, ...], as_json: bool) -> int:
+    """Validate manifest FILES, without installing or importing anything.
+
+    The exit code is 2 when one of them has a fault.
+    """
+    return _told({str(path): manifest_faults(path.read_bytes()) for path in files}, as_json)
+
+
+@click.command()
+@click.argument("name")
+@_project_option
+def disable(name: str, project_path: Path | None) -> None:
+    """Switch a plugin off in the project file."""
+    from context_bench_kit.project_file import set_disabled
+
+    _named(open_catalog((), {}), name)
+    changed = set_disabled(name, True, project_path)
+    say(f"{name} is {'' if changed else 'already '}disabled in the project file.")
+
+
+@click.command()
+@click.argument("name")
+@_project_option
+def enable(name: str, project_path: Path | None) -> None:
+    """Switch a plugin on again in the project file."""
+    from context_bench_kit.project_file import disabled_plugins, set_disabled
+
+    if name not in disabled_plugins(project_path):  # one that is not installed any more can be taken out too
+        _named(open_catalog((), {}), name)
+    changed = set_disabled(name, False, project_path)
+    say(f"{name} is {'' if changed else 'already '}enabled in the project file.")
+    for component in open_catalog((), project_path):
+        if name in component.names and component.state == "blocked":
+            warn(f"{component.id} is still blocked: {component.reason}. {component.cure}")
+
+
+def _told(verdicts: dict[str, list[str]], as_json: bool) -> int:
+    """Tell the faults of each thing, and return the exit code."""
+    if as_json:
+        write_json(verdicts)
+    else:
+        for name, faults in verdicts.items():
+            count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
+            say(f"{name}: {styled(count, colour='red') if faults else styled('ok', colour='green')}")
+            for fault in faults:
+                say(wrapped("-", fault, 4, 2))
+    return 2 if any(verdicts.values()) else 0
+
+
+def _named(catalog: Catalog, name: str) -> list[Component]:
+    found = [component for component in catalog if name in component.names]
+    if not found:
+        known = {known for component in catalog for known in component.names if "/" not in known}
+        raise UnknownNameError("plugin", name, known, "`context-bench plugins list` shows what is installed.")
+    return found
