@@ -1,0 +1,223 @@
+"""The scorers that need no model, against worked figures and near misses."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import importlib
+import json
+import pkgutil
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_bench_scorers
+import context_bench_scorers_text
+from context_bench_scorers import ScoreResult, ScoringMethodType, UserTypeError, UserValueError, scorer_from_string
+from context_bench_scorers_text import (
+    ExactMatch,
+    ExactMatchEvaluator,
+    Readability,
+    ReadabilityEvaluator,
+    Specificity,
+    SpecificityEvaluator,
+    WordCountMatch,
+    WordCountMatchEvaluator,
+    syllables,
+)
+from context_bench_scorers_text.words import sentences_of
+
+PACKAGE = Path(context_bench_scorers_text.__file__).parent
+README = Path(__file__).parents[3] / "plugins" / "context-bench-scorers-text" / "README.md"
+
+
+def scores(found: list[ScoreResult]) -> list[float | None]:
+    return [result.score for result in found]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, 0.0),
+        ({"case_sensitive": False}, 1.0),
+        ({"parity": "arthur"}, 1.0),
+        ({"case_sensitive": False, "parity": "arthur"}, 0.0),
+    ],
+)
+def test_case_counts_as_the_flag_says(options: dict[str, Any], expected: float) -> None:
+    result = ExactMatch(**options).run(["Abc"], ["abc"])[0]
+    assert result.score == expected
+    assert result.category is not None
+    assert result.category.name == ("match" if expected else "non match")
+
+
+def test_exact_match_trims_nothing_and_lists_its_categories() -> None:
+    assert scores(ExactMatch().run(["a", "a ", ""], ["a", "a", ""])) == [1.0, 0.0, 1.0]
+    assert [category.name for category in ExactMatch.categories()] == ["non match", "match"]
+    with pytest.raises(UserTypeError):
+        ExactMatch().run(["a"])
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reference", "expected"),
+    [
+        ("two words", "some words", 1.0),
+        ("one", "some words", 0.5),
+        ("here we have five words", "some words", 0.0),
+        ("it's - fine.", "so-so, really", 1.0),
+        ("", "", 1.0),
+        ("...", "", 1.0),
+        ("word", "", 0.0),
+        ("", "word", 0.0),
+    ],
+)
+def test_word_counts_match(candidate: str, reference: str, expected: float) -> None:
+    assert scores(WordCountMatch().run([candidate], [reference])) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "ours", "arthur"),
+    [
+        ("The cat sat on the mat.", 116.145, 116.15),
+        ("Hello world.", 77.905, 77.91),
+        ("", None, 206.84),
+        ("...", None, 206.84),
+        ("One. Two. The cat sat on the mat.", 206.835 - 1.015 * 8 / 3 - 84.6, 206.835 - 1.015 * 8 - 84.6),
+    ],
+)
+def test_the_reading_ease_is_flesch_s(text: str, ours: float | None, arthur: float) -> None:
+    assert scores(Readability().run([text])) == [ours if ours is None else pytest.approx(ours, abs=1e-9)]
+    assert scores(Readability(parity="arthur").run([text])) == [pytest.approx(arthur, abs=0.0051)]
+
+
+def test_there_is_no_lower_limit_of_readability() -> None:
+    hard = "Incomprehensibilities characteristically institutionalize counterrevolutionary internationalization."
+    found = scores(Readability().run([hard]))[0]
+    assert found is not None
+    assert found < -62
+
+
+SYLLABLES = (Path(__file__).parent / "syllables.txt").read_text("utf-8").split()
+
+
+def test_syllables_are_those_of_a_dictionary() -> None:
+    """A list of words with their syllables by CMU's dictionary; at most one in fifty may be missed."""
+    pairs = [(entry[:-1], int(entry[-1])) for entry in SYLLABLES]
+    missed = [(word, right, syllables(word)) for word, right in pairs if syllables(word) != right]
+    assert len(pairs) >= 200
+    assert len(missed) <= len(pairs) // 50, missed
+
+
+def test_sentences_end_where_sentences_end() -> None:
+    assert sentences_of("Dr. Rao paid 3.50 e.g. today. Why? J. Doe left ... No") == [
+        "Dr. Rao paid 3.50 e.g. today.", "Why?", "J. Doe left ...", "No",
+    ]  # fmt: skip
+
+
+def test_specificity_is_the_mean_of_its_parts() -> None:
+    scorer = Specificity()
+    specific = "In 1998 Larry Page and Sergey Brin rented two rooms in Menlo Park."
+    vague = "Some people usually do many different things, or maybe something like that, most of the time."
+    high, low, empty = scorer.run([specific, vague, ""], batch_size=3)
+    assert high.score == pytest.approx(1.0)
+    assert high.score > (low.score or 0.0)
+    for result in (high, low):
+        assert all(0 <= part <= 1 for part in result.details.values())
+        assert result.score == pytest.approx(sum(result.details.values()) / 3)
+    assert low.details["vagueness"] == 0.0
+    assert empty.score is None
+    assert scores(Specificity(parity="arthur").run([specific])) == [pytest.approx(0.99)]
+
+
+@pytest.mark.parametrize(
+    ("text", "ours", "arthur"),
+    [
+        ("awesome", 0, 1),
+        ("Some", 1, 1),
+        ("most", 1, 2),
+        ("a kind of magic, sort of", 2, 2),
+        ("mankind of old", 0, 1),
+        ("", 0, 0),
+    ],
+)
+def test_a_vague_word_is_a_word(text: str, ours: int, arthur: int) -> None:
+    assert Specificity().get_num_vague_words(text) == ours
+    assert Specificity(parity="arthur").get_num_vague_words(text) == arthur
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Larry Page paid 3,000 dollars on the 2nd of May", 5),
+        ("The cat saw I was there", 0),
+        ("Two of them left", 1),
+        ("THIS IS ALL IN CAPITALS", 0),
+        ("Kowalczyk left", 1),
+        ("", 0),
+    ],
+)
+def test_names_and_numbers_are_counted(text: str, count: int) -> None:
+    assert Specificity().get_pn_and_num(text) == count
+
+
+def test_frequencies_are_those_of_english() -> None:
+    scorer = Specificity()
+    assert scorer.get_mean_word_freq("the") == 0.001
+    assert scorer.get_mean_word_freq("") == 0.001
+    assert 0 < scorer.get_mean_word_freq("zygote") < 1e-5
+    assert scorer.get_mean_word_freq("the zygote") == pytest.approx((0.001 + scorer.get_mean_word_freq("zygote")) / 2)
+
+
+@pytest.mark.parametrize(
+    "scorer",
+    [ExactMatch(False), ExactMatch(parity="arthur"), WordCountMatch(), Readability(parity="arthur"), Specificity()],
+    ids=repr,
+)
+def test_each_is_made_again_from_json_and_runs_asynchronously(scorer: Any) -> None:
+    again = type(scorer).from_dict(json.loads(json.dumps(scorer.to_dict())))
+    assert again == scorer
+    assert scorer_from_string(scorer.name()) is type(scorer)
+    assert getattr(context_bench_scorers, type(scorer).__name__) is type(scorer)
+    assert scorer.to_metadata().type is ScoringMethodType.BuiltIn
+    texts, wanted = ["The cat sat.", "A dog ran away."], ["The cat sat.", "No."]
+    assert asyncio.run(scorer.arun(texts, wanted)) == again.run(texts, wanted, batch_size=2)
+
+
+@pytest.mark.parametrize("scorer", [ExactMatch, Readability, Specificity])
+def test_an_unknown_parity_is_refused(scorer: Any) -> None:
+    with pytest.raises(UserValueError, match="parity must be 'arthur' or None, not 'old'"):
+        scorer(parity="old")
+
+
+def test_the_evaluators_score_rows() -> None:
+    row, output = {"answers": ["Rome", "Roma"], "question": "q"}, {"response": "Roma"}
+    assert ExactMatchEvaluator().score(row, output) == {"scorer_exact_match": 1.0}
+    assert ExactMatchEvaluator().score(row, output).details == {"category": "match"}
+    assert WordCountMatchEvaluator().score(row, output) == {"word_count_match": 1.0}
+    assert set(ReadabilityEvaluator().score(row, output)) == {"readability"}
+    assert set(SpecificityEvaluator().score(row, output)) == {"specificity"}
+    assert ReadabilityEvaluator().score({}, {"response": ""}) == {}
+    assert ReadabilityEvaluator(parity="arthur").fingerprint() != ReadabilityEvaluator().fingerprint()
+
+
+def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a connection was tried")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    for scorer in (ExactMatch(), WordCountMatch(), Readability(), Specificity()):
+        assert len(scorer.run(["An unusual text, xyzzy."], ["a"])) == 1
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"context_bench_scorers_text.{module}")).failed == 0
+
+
+def test_the_blocks_of_the_readme_run() -> None:
+    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
+    assert blocks
+    for block in blocks:
+        exec(compile(block, str(README), "exec"), {})
