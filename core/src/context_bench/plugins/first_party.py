@@ -23,8 +23,12 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "multiple-choice": ("MultipleChoiceAccuracy", "context-bench-multiple-choice"),
         "needle-recall": ("NeedleRecall", "context-bench-needle"),
         "nli": ("NLILabelMatch", "context-bench-nli"),
+        "readability": ("ReadabilityEvaluator", "context-bench-scorers-text"),
         "rouge": ("SummarizationQuality", "context-bench-rouge"),
         "rouge-score": ("RougeScore", "context-bench-rouge"),
+        "scorer-exact-match": ("ExactMatchEvaluator", "context-bench-scorers-text"),
+        "specificity": ("SpecificityEvaluator", "context-bench-scorers-text"),
+        "word-count-match": ("WordCountMatchEvaluator", "context-bench-scorers-text"),
     },
     "systems": {
         "anthropic": ("AnthropicProxy", "context-bench-anthropic"),
@@ -65,6 +69,7 @@ NEEDS: dict[str, str] = {
     "context-bench-memory": "context-bench-compress",
     "context-bench-openai": "context-bench-http",
     "context-bench-replay": "context-bench-local",
+    "context-bench-scorers-text": "context-bench-scorers",
 }
 """The project's own packages that a package stands on, in the order of installing them."""
 
