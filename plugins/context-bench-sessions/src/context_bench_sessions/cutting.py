@@ -1,0 +1,129 @@
+"""Cuts: where a session is held, and what of it a compressor may take away.
+
+A cut is a message of the agent. What stands before it is the prefix: the head (system prompt and first message of the user), the
+tail (the last messages, never parted between a call and its result), and the region between them, of which alone is asked what
+survived.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from context_bench.errors import ConfigurationError
+from context_bench_sessions.messages import Message
+
+LAST = "last"
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+@frozen
+class Cut:
+    """A place in a session.
+
+    Attributes:
+        at: Index of the agent's message that comes next; the prefix is what stands before it.
+        head_end: Index behind the head.
+        tail_start: Index of the first message of the tail; the region lies between the two.
+    """
+
+    at: int
+    head_end: int
+    tail_start: int
+
+
+def tokens_of(text: str) -> int:
+    """Return the number of words and signs of a text: an estimate for choosing cuts, never a measure."""
+    return len(_TOKEN.findall(text))
+
+
+def message_tokens(message: Message) -> int:
+    """Return the estimate for a whole message, calls included."""
+    calls = message.get("tool_calls", ())
+    return tokens_of(message["content"]) + sum(tokens_of(one["name"]) + tokens_of(one["arguments"]) for one in calls)
+
+
+def read_cuts(cuts: Sequence[object]) -> list[float | str]:
+    """Return cut points as shares of the session, or ``"last"``.
+
+    Raises:
+        ConfigurationError: One is neither.
+    """
+    found: list[float | str] = []
+    for cut in cuts:
+        if cut == LAST:
+            found.append(LAST)
+            continue
+        try:
+            share = float(cut)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            share = -1.0
+        if not 0 < share <= 1:
+            raise ConfigurationError(f"The cut {cut!r} is no share of a session above 0 and up to 1, and not 'last'.")
+        found.append(share)
+    if not found:
+        raise ConfigurationError("There is no cut. Give shares of a session such as cuts=0.5/last.")
+    return found
+
+
+def cut_session(messages: Sequence[Message], cuts: Sequence[float | str], tail: float, min_tokens: int) -> list[Cut]:
+    """Return the cuts of a session, each message of the agent at most once, in their order.
+
+    Args:
+        messages: The session.
+        cuts: Shares of its tokens, or ``"last"`` for its last message of the agent.
+        tail: Share of the prefix's tokens that stays as it is at the end.
+        min_tokens: Tokens of the region below which a cut is left out.
+    """
+    sizes = [message_tokens(message) for message in messages]
+    agents = [number for number, message in enumerate(messages) if message["role"] == "assistant"]
+    if not agents:
+        return []
+    places = sorted({_place(cut, sizes, agents) for cut in cuts})
+    head_end = _head_end(messages)
+    found = []
+    for at in places:
+        start = max(head_end, _tail_start(messages, sizes, at, tail))
+        if sum(sizes[head_end:start]) >= min_tokens:
+            found.append(Cut(at, head_end, start))
+    return found
+
+
+def _place(cut: float | str, sizes: Sequence[int], agents: Sequence[int]) -> int:
+    if cut == LAST:
+        return agents[-1]
+    wanted, passed = float(cut) * sum(sizes), 0
+    for number, size in enumerate(sizes):
+        passed += size
+        if passed >= wanted:
+            return next((agent for agent in agents if agent >= number), agents[-1])
+    return agents[-1]
+
+
+def _head_end(messages: Sequence[Message]) -> int:
+    """Return the index behind the system prompt and the first message of the user."""
+    for number, message in enumerate(messages):
+        if message["role"] == "user":
+            return number + 1
+        if message["role"] != "system":
+            return number
+    return len(messages)
+
+
+def _tail_start(messages: Sequence[Message], sizes: Sequence[int], at: int, tail: float) -> int:
+    wanted = tail * sum(sizes[:at])
+    start, kept = at, 0
+    while start > 0 and kept < wanted:
+        start -= 1
+        kept += sizes[start]
+    return _before_calls(messages, start)
+
+
+def _before_calls(messages: Sequence[Message], start: int) -> int:
+    """Move a boundary in front of the calls whose results stand behind it."""
+    while 0 < start < len(messages) and messages[start]["role"] == "tool":
+        start -= 1
+    return start

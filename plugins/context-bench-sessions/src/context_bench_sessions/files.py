@@ -1,0 +1,173 @@
+"""Files of sessions: opened, sniffed and read one document at a time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+from context_bench.errors import DatasetError, UnknownNameError
+from context_bench_sessions.formats import chat, claude_code, codex, inspect_log, litellm, pi, spans, swe_agent
+from context_bench_sessions.messages import Session
+from context_bench_sessions.sniffing import FORMATS, seen, sniff
+
+SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".log")
+
+WHOLE_DOCUMENT_LIMIT = 512 * 1024 * 1024
+"""Bytes of a file that is one JSON document, which can only be read whole; lines are read one by one."""
+
+Documents = Iterator[tuple[int, Any]]
+
+_READERS: dict[str, Callable[[Documents], Iterator[Session]]] = {
+    "openai": chat.read,
+    "anthropic": chat.read,
+    "claude-code": claude_code.read,
+    "codex": codex.read,
+    "pi": pi.read,
+    "pi-transcript": pi.read_transcript,
+    "swe-agent": swe_agent.read,
+    "litellm": litellm.read,
+    "otel": spans.read,
+    "inspect": inspect_log.read,
+}
+
+_SNIFFED_LINES = 50
+
+
+def session_files(path: Path) -> list[Path]:
+    """Return the files of a folder that may hold sessions, or the one file, in the order of their names.
+
+    Raises:
+        DatasetError: There is nothing at the path, or no such file in the folder.
+    """
+    if path.is_file():
+        return [path]
+    if not path.exists():
+        raise DatasetError(f"There is no file or folder {path}. Give the path of recorded sessions: path=FOLDER.")
+    found = sorted(
+        one for one in path.rglob("*") if one.is_file() and _suffix(one) in SUFFIXES and not _is_hidden(one, path)
+    )
+    if not found:
+        raise DatasetError(f"The folder {path} holds no file of sessions: {', '.join(SUFFIXES)}, also with .gz.")
+    return found
+
+
+def read_sessions(path: Path, wanted: str | None = None) -> Iterator[tuple[str, Session]]:
+    """Yield the format and each session of a file.
+
+    Args:
+        path: The file; one that ends in ``.gz`` is unpacked while it is read.
+        wanted: Its format; None sniffs it from the content.
+
+    Raises:
+        UnknownNameError: There is no such format.
+        DatasetError: The file is damaged or of no known format; the message names file and line.
+    """
+    if wanted is not None and wanted not in FORMATS:
+        raise UnknownNameError("format of sessions", wanted, FORMATS)
+    documents = _documents(path)
+    found = wanted
+    first: list[tuple[int, Any]] = []
+    if found is None:
+        for line, document in documents:
+            first.append((line, document))
+            found = sniff(document)
+            if found is not None or len(first) >= _SNIFFED_LINES:
+                break
+        if found is None:
+            what = f"it begins with {seen(first[0][1])}" if first else "it is empty"
+            raise DatasetError(
+                f"{path} is in no known format of sessions: {what}. Known are {', '.join(FORMATS)}: format=NAME."
+            )
+    checked = _one_format(path, chain(first, documents), found) if wanted is None else chain(first, documents)
+    for session in _READERS[found](checked):
+        yield found, session
+
+
+def read_log_folder(paths: list[Path]) -> Iterator[tuple[str, Session]]:
+    """Yield the sessions of LiteLLM logs that lie in a file for each request."""
+    documents = chain.from_iterable(_documents(path) for path in paths)
+    for session in litellm.read(documents):
+        yield "litellm", session
+
+
+def format_of(path: Path) -> str | None:
+    """Return the format of a file by its first documents; None when it is unknown.
+
+    Raises:
+        DatasetError: The file is damaged.
+    """
+    for count, (_, document) in enumerate(_documents(path)):
+        found = sniff(document)
+        if found is not None or count >= _SNIFFED_LINES:
+            return found
+    return None
+
+
+def _one_format(path: Path, documents: Documents, found: str) -> Documents:
+    """Pass documents on, and refuse a file that changes its format on the way."""
+    for line, document in documents:
+        other = sniff(document)
+        if other is not None and other != found and {other, found} - {"openai", "anthropic"}:
+            raise DatasetError(
+                f"{path}, line {line}: {other} among lines of {found}. Put each format into a file of its own."
+            )
+        yield line, document
+
+
+def _documents(path: Path) -> Documents:
+    """Yield the line number and each document of a file: its lines, or the file as a whole."""
+    try:
+        with _open(path) as file:
+            yield from _parsed(path, file)
+    except (OSError, EOFError) as error:
+        raise DatasetError(f"{path} cannot be read: {error}.") from error
+
+
+def _parsed(path: Path, file: IO[bytes]) -> Documents:
+    read, documents = 0, 0
+    whole: list[bytes] = []
+    for line, source in enumerate(file, 1):
+        if not whole and not source.strip():
+            continue
+        if not whole:
+            try:
+                document = json.loads(source)
+            except (ValueError, RecursionError) as error:
+                if documents:
+                    raise _damaged(path, line, error) from error
+            else:
+                documents += 1
+                yield line, document
+                continue
+        whole.append(source)
+        read += len(source)
+        if read > WHOLE_DOCUMENT_LIMIT:
+            raise DatasetError(
+                f"{path} is one document of more than {WHOLE_DOCUMENT_LIMIT >> 20} MiB. Write it as JSON lines."
+            )
+    if whole:
+        try:
+            yield 1, json.loads(b"".join(whole))
+        except (ValueError, RecursionError) as error:
+            raise _damaged(path, 1, error) from error
+
+
+def _damaged(path: Path, line: int, error: Exception) -> DatasetError:
+    what = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+    return DatasetError(f"{path}, line {line}: no valid JSON: {what}.")
+
+
+def _open(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _suffix(path: Path) -> str:
+    return Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)

@@ -1,0 +1,1 @@
+"""Readers of session formats: each takes the documents of one file and yields its sessions."""

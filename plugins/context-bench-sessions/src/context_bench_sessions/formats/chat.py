@@ -1,0 +1,111 @@
+"""Messages as the two providers' interfaces take them, alone or inside of a record (tau-bench, logs, exports)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from context_bench_sessions.messages import Message, Session, assistant, call, result, text_of
+
+HOLDERS = ("messages", "traj", "conversation", "history", "transcript")
+"""Keys under which records keep their list of messages."""
+
+
+def messages_in(document: object) -> Sequence[Any] | None:
+    """Return the list of messages that a document is or holds, or None."""
+    if isinstance(document, Mapping):
+        for key in HOLDERS:
+            if is_messages(document.get(key)):
+                return list(document[key])
+        return None
+    return list(document) if is_messages(document) else None  # type: ignore[call-overload]
+
+
+def is_messages(found: object) -> bool:
+    """Whether a value is a list of messages with roles."""
+    return (
+        isinstance(found, list)
+        and bool(found)
+        and all(isinstance(one, Mapping) and isinstance(one.get("role"), str) for one in found)
+    )
+
+
+def dialect_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return whose form messages have: blocks of tool use and results are Anthropic's, everything else is OpenAI's."""
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list) and any(
+            isinstance(block, Mapping) and block.get("type") in ("tool_use", "tool_result", "thinking")
+            for block in content
+        ):
+            return "anthropic"
+    return "openai"
+
+
+def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
+    """Yield a session for each document; a file of one message a line is one session.
+
+    Args:
+        documents: Line number and parsed document, in order.
+    """
+    loose: list[Mapping[str, Any]] = []
+    for line, document in documents:
+        found = messages_in(document)
+        if found is not None:
+            identity = document.get("id", document.get("task_id")) if isinstance(document, Mapping) else None
+            trial = document.get("trial") if isinstance(document, Mapping) else None
+            name = str(line if identity is None else identity) + (f"-{trial}" if trial not in (None, 0) else "")
+            yield session_of(name, found, document if isinstance(document, Mapping) else {})
+        elif isinstance(document, Mapping) and isinstance(document.get("role"), str):
+            loose.append(document)
+    if loose:
+        yield session_of("1", loose, {})
+
+
+def session_of(identity: str, raw: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> Session:
+    """Return the session of raw messages in either dialect, with the system prompt and tools of their record."""
+    dialect = dialect_of(raw)
+    read_one = _anthropic if dialect == "anthropic" else _openai
+    read = [(number, message) for number, one in enumerate(raw) for message in read_one(one)]
+    system = text_of(record.get("system"))
+    if system and dialect == "anthropic":
+        read.insert(0, (0, {"role": "system", "content": system}))
+    origins, messages = [number for number, _ in read], [message for _, message in read]
+    return Session(identity, messages, dialect, list(raw), origins, list(record.get("tools") or ()))
+
+
+def _openai(message: Mapping[str, Any]) -> Iterator[Message]:
+    role, content = message["role"], text_of(message.get("content"))
+    if role == "assistant":
+        yield assistant(content, [openai_call(one) for one in message.get("tool_calls") or ()])
+    elif role in ("tool", "function"):
+        yield result(message.get("tool_call_id", message.get("name")), content)
+    else:
+        yield {"role": "system" if role in ("system", "developer") else "user", "content": content}
+
+
+def openai_call(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return a call of OpenAI's form, or of Inspect's, whose function is a name."""
+    function = found.get("function")
+    if isinstance(function, Mapping):
+        return call(found.get("id"), function.get("name"), function.get("arguments", ""))
+    return call(found.get("id"), function or found.get("name"), found.get("arguments", ""))
+
+
+def _anthropic(message: Mapping[str, Any]) -> Iterator[Message]:
+    yield from anthropic_messages(message["role"], message.get("content"))
+
+
+def anthropic_messages(role: str, content: object) -> Iterator[Message]:
+    """Yield what one message of blocks holds: results first, as they answer the calls before, then the text."""
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": text_of(content)}]
+    blocks = [block if isinstance(block, Mapping) else {"type": "text", "text": str(block)} for block in blocks]
+    for block in blocks:
+        if block.get("type") == "tool_result":
+            yield result(block.get("tool_use_id"), text_of(block.get("content")))
+    calls = [call(b.get("id"), b.get("name"), b.get("input", {})) for b in blocks if b.get("type") == "tool_use"]
+    text = text_of([block for block in blocks if block.get("type") not in ("tool_use", "tool_result")])
+    if role == "assistant":
+        yield assistant(text, calls)
+    elif text or not any(block.get("type") == "tool_result" for block in blocks):
+        yield {"role": "system" if role == "system" else "user", "content": text}

@@ -1,0 +1,158 @@
+"""The dataset ``sessions``: a row for each cut of each recorded session."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError
+from context_bench_sessions.cutting import Cut, cut_session, message_tokens, read_cuts
+from context_bench_sessions.files import format_of, read_log_folder, read_sessions, session_files
+from context_bench_sessions.messages import Message, Session, count_pairs
+from context_bench_sessions.redaction import Redactor
+from context_bench_sessions.sniffing import FORMATS
+
+DEFAULT_CUTS = (0.35, 0.5, 0.65, 0.8, "last")
+
+
+def sessions(
+    path: str,
+    limit: int | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    *,
+    format: str | None = None,  # noqa: A002 - the word of the field
+    cuts: Sequence[object] = DEFAULT_CUTS,
+    tail: float = 0.15,
+    min_tokens: int = 2000,
+    redact: bool = False,
+    skip_damaged: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """Yield an example for each cut of each session of a file or folder.
+
+    Args:
+        path: A file or a folder of recorded sessions, also packed with gzip.
+        limit: At most so many examples.
+        config: The format, as ``sessions:FORMAT`` has it.
+        split: Sessions have none.
+        format: The format; unset it is told from the content of each file.
+        cuts: Shares of a session's tokens at which it is held, and ``"last"``.
+        tail: Share of the prefix's tokens that stays untouched at its end.
+        min_tokens: Tokens that the region must have; cuts with fewer are left out.
+        redact: Whether keys, tokens, e-mail addresses and names of home folders are taken out.
+        skip_damaged: Whether a damaged file is left out with a warning instead of ending the run.
+
+    Raises:
+        ConfigurationError: An option makes no sense.
+        DatasetError: A file is damaged or of no known format, or no session gives an example.
+    """
+    if split is not None:
+        raise ConfigurationError(f"Sessions have no splits, but split={split!r} was given.")
+    if not 0 <= tail < 1:
+        raise ConfigurationError(f"tail is {tail!r}, but must be a share of the prefix, at least 0 and below 1.")
+    wanted = format or config
+    return islice(_examples(Path(path), wanted, read_cuts(cuts), tail, min_tokens, redact, skip_damaged), limit)
+
+
+def _examples(
+    path: Path, wanted: str | None, cuts: list[float | str], tail: float, min_tokens: int, redact: bool, skip: bool
+) -> Iterator[dict[str, Any]]:
+    redactor = Redactor() if redact else None
+    read, given, largest = 0, 0, 0
+    for name, found, session in _sessions(path, wanted, skip):
+        read += 1
+        if redactor is not None:
+            session = _redacted(session, redactor)
+        chosen = cut_session(session.messages, cuts, tail, min_tokens)
+        largest = max(largest, sum(map(message_tokens, session.messages)))
+        for cut in chosen:
+            given += 1
+            yield example_of(session, cut, found, name)
+    if redactor is not None:
+        warnings.warn(redactor.report(), UserWarning, stacklevel=2)
+    if not given:
+        what = f"the largest of {read} sessions has about {largest} tokens" if read else "they hold no session"
+        raise DatasetError(
+            f"{path} gives no example: {what}, and the region between head and tail must have {min_tokens}. Set min_tokens lower."
+        )
+
+
+def _sessions(path: Path, wanted: str | None, skip: bool) -> Iterator[tuple[str, str, Session]]:
+    """Yield the name of the file, the format and each session; the logs of a folder are read together."""
+    logs: list[Path] = []
+    files = session_files(path)
+    for file in files:
+        name = file.relative_to(path).as_posix() if file != path else file.name
+        try:
+            if len(files) > 1 and wanted in (None, "litellm") and format_of(file) == "litellm":
+                logs.append(file)
+                continue
+            for found, session in read_sessions(file, wanted):
+                yield name, found, session
+        except ContextBenchError as error:
+            if not skip:
+                raise
+            warnings.warn(f"Left out: {error}", UserWarning, stacklevel=2)
+    for found, session in read_log_folder(logs):
+        yield "litellm", found, session
+
+
+def example_of(session: Session, cut: Cut, found: str, name: str) -> dict[str, Any]:
+    """Return the example of a cut; ``future`` and ``next_action`` are gold and shown to no system."""
+    prefix = list(session.messages[: cut.at])
+    calls, results, unanswered, orphans = count_pairs(prefix)
+    return {
+        "id": f"{name}#{session.id}@{cut.at}",
+        "messages": prefix,
+        "raw_messages": list(session.raw[: session.origins[cut.at]]) if session.raw else [],
+        "tools": list(session.tools),
+        "dialect": session.dialect,
+        "head": [0, cut.head_end],
+        "region": [cut.head_end, cut.tail_start],
+        "tail": [cut.tail_start, cut.at],
+        "session_id": f"{name}#{session.id}",
+        "position": cut.at,
+        "format": found,
+        "original_pairs": {"calls": calls, "results": results, "unanswered": unanswered, "orphans": orphans},
+        "next_action": next_action(session.messages[cut.at]),
+        "future": [_said(message) for message in session.messages[cut.at :] if message["role"] == "assistant"],
+        "recorded_compaction": _recorded(session, cut),
+        "context": "\n\n".join(message["content"] for message in session.messages[cut.head_end : cut.tail_start]),
+    }
+
+
+def next_action(message: Message) -> dict[str, Any]:
+    """Return what the agent did next: its first call, or its text."""
+    calls = message.get("tool_calls", ())
+    if calls:
+        return {"name": calls[0]["name"], "arguments": calls[0]["arguments"]}
+    return {"text": message["content"]}
+
+
+def _said(message: Message) -> str:
+    return "\n".join([message["content"], *(one["arguments"] for one in message.get("tool_calls", ()))])
+
+
+def _recorded(session: Session, cut: Cut) -> dict[str, Any] | None:
+    """Return the compaction that the agent really made last before the cut, None when it made none."""
+    made = [one for one in session.compactions if one.at <= cut.at]
+    return {"at": made[-1].at, "summary": made[-1].summary, "first_kept": made[-1].first_kept} if made else None
+
+
+def _redacted(session: Session, redactor: Redactor) -> Session:
+    return evolve(
+        session,
+        id=redactor.text(session.id),
+        messages=redactor.value(session.messages),
+        raw=redactor.value(session.raw),
+        tools=redactor.value(session.tools),
+        compactions=[evolve(one, summary=redactor.text(one.summary)) for one in session.compactions],
+    )
+
+
+__all__ = ["DEFAULT_CUTS", "FORMATS", "example_of", "next_action", "sessions"]

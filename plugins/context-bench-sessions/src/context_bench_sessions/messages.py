@@ -1,0 +1,106 @@
+"""Sessions in one form: what an agent was told, what it said, what it called and what came back.
+
+A message is a plain dict, as every example is: ``role`` (``system``, ``user``, ``assistant`` or ``tool``), ``content`` (text),
+for assistants ``tool_calls`` - a list of ``{"id", "name", "arguments"}``, the arguments as the JSON text that was recorded where
+there is one - and for tools ``tool_call_id``. Reasoning stays out: no provider is sent it again as text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import Factory, frozen
+
+Message = dict[str, Any]
+
+ROLES = ("system", "user", "assistant", "tool")
+
+IMAGE = "[image]"
+"""Stands where a picture or another part that is no text was."""
+
+
+@frozen(eq=False)
+class Compaction:
+    """A compaction that the agent really made.
+
+    Attributes:
+        at: Index of the first message that was written after it.
+        summary: Text that took the place of what was dropped.
+        first_kept: Index of the first message that was kept as it was.
+    """
+
+    at: int
+    summary: str
+    first_kept: int
+
+
+@frozen(eq=False)
+class Session:
+    """One recorded session.
+
+    Attributes:
+        id: What it is called: unique in its file, stable.
+        messages: Its messages in order.
+        dialect: ``"openai"`` or ``"anthropic"``: how its raw messages are written.
+        raw: The messages as they were recorded, where the file holds them in a provider's form; else empty.
+        origins: For each message the number of the raw one that it comes from; empty without raw ones.
+        tools: Tool definitions, as recorded.
+        compactions: Compactions in the order in which they were made.
+        notes: What was left out, by what it is, with counts.
+    """
+
+    id: str
+    messages: Sequence[Message]
+    dialect: str = "openai"
+    raw: Sequence[Mapping[str, Any]] = ()
+    origins: Sequence[int] = ()
+    tools: Sequence[Mapping[str, Any]] = ()
+    compactions: Sequence[Compaction] = ()
+    notes: Mapping[str, int] = Factory(dict)
+
+
+def call(identity: object, name: object, arguments: object) -> dict[str, str]:
+    """Return a tool call; arguments that are no text yet are written as JSON."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return {"id": str(identity or ""), "name": str(name or ""), "arguments": text}
+
+
+def assistant(content: str, calls: Sequence[dict[str, str]] = ()) -> Message:
+    """Return a message of the agent."""
+    return {"role": "assistant", "content": content, **({"tool_calls": list(calls)} if calls else {})}
+
+
+def result(identity: object, content: str) -> Message:
+    """Return the result of a tool call."""
+    return {"role": "tool", "content": content, "tool_call_id": str(identity or "")}
+
+
+def text_of(content: object, separator: str = "\n") -> str:
+    """Return the text of a content: a string, parts with text, or nested parts; other parts become :data:`IMAGE`."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        return _part(content)
+    if isinstance(content, Iterable):
+        return separator.join(part for part in map(text_of, content) if part)
+    return str(content)
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    if part.get("type") in ("thinking", "redacted_thinking", "reasoning"):
+        return ""
+    for key in ("text", "content", "output", "refusal"):
+        if part.get(key) is not None:
+            return text_of(part[key])
+    return IMAGE if part.get("type") not in (None, "text") else ""
+
+
+def count_pairs(messages: Sequence[Message]) -> tuple[int, int, int, int]:
+    """Return how many calls and results there are, calls without a result, and results without a call."""
+    calls = [one["id"] for message in messages for one in message.get("tool_calls", ())]
+    results = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+    return len(calls), len(results), len(set(calls) - set(results)), len(set(results) - set(calls))
