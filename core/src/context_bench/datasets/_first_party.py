@@ -2,3 +2,4 @@
 
 from context_bench_local import local as local  # type: ignore[import-not-found, unused-ignore]
 from context_bench_needle import needle as needle  # type: ignore[import-not-found, unused-ignore]
+from context_bench_sessions import sessions as sessions  # type: ignore[import-not-found, unused-ignore]

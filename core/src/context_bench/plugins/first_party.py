@@ -12,6 +12,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
     "datasets": {
         "local": ("local", "context-bench-local"),
         "needle": ("needle", "context-bench-needle"),
+        "sessions": ("sessions", "context-bench-sessions"),
     },
     "evaluators": {
         "answer-quality": ("AnswerQuality", "context-bench-answer-quality"),
