@@ -42,6 +42,10 @@ MARKDOWN = """# context-bench result
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 | plain | 0.1667 | 0.5000 | 0.0000 | never | 250.0 ms | 475.0 ms | 4 | 1 | 1 | 2 | 0 | 283.3 ms | 495.0 ms |
 
+| score | by | plain | unscored |
+| --- | --- | ---: | ---: |
+| latency |  | 3.0000 | 2 |
+
 score is f1; failed rows count as wrong, unscored rows are left out.
 
 Unscored: no answer (1).

@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from context_bench.records import AGREEMENT, BaselineRow, EvalRow, Usage
+from context_bench.score_means import ScoreMeans
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import Label
 
@@ -41,6 +42,8 @@ class Columns:
         spent: Tokens of prompt and response over all rows that can pass, which those without a gold answer cannot:
             reported, else counted; the given tokens stand in where the prompt is not known.
         names: Dataset labels, in the order of appearance.
+        scores: The mean of every score.
+        summary: What the metrics made of these columns so far, for a metric that compares systems.
     """
 
     def __init__(self, fields: Iterable[str] = ("score",)) -> None:
@@ -56,6 +59,8 @@ class Columns:
         self.has_baseline = self.has_cache_counts = False
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self.names: list[str] = []
+        self.scores = ScoreMeans()
+        self.summary: dict[str, float] = {}
         self._numbers: dict[str, int] = {}
         self._values = {field: array("d") for field in dict.fromkeys(("score", *fields))}
         self._agreements = {field: array("d") for field in self._values}
@@ -74,6 +79,7 @@ class Columns:
             self._agree(row)
         if row.is_extra:
             return
+        self.scores.add(row)
         answered = not any(error.evaluator is None for error in row.errors)
         usage = row.usage or Usage()
         tokens = (row.input_tokens, usage.input_tokens, row.response_tokens, row.context_tokens)
@@ -203,6 +209,7 @@ class Columns:
         if own is not None:
             self._split(latency, own)
         self.latencies.append(latency)
+        self.scores.group(label.dataset, False, label.keys).add(scores)
         for field, column in self._values.items():
             key = label.headline if field == "score" and field not in scores else field
             column.append(scores.get(key, _ABSENT))  # type: ignore[arg-type]

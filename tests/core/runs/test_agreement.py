@@ -238,5 +238,5 @@ def test_metrics_of_the_users_do_not_see_the_second_answer_either() -> None:
             return {"rows": sum(1 for _ in rows)}
 
     result = run(Says("proxy", "red"), Says("direct", "red"), metrics=[Rows()])
-    assert result.summary == {"proxy": {"rows": 3}, "direct": {"rows": 3}}
+    assert [values["rows"] for values in result.summary.values()] == [3, 3]
     assert len(result.rows) == 8

@@ -20,7 +20,7 @@ def evaluate(
     systems: Any,
     dataset: Iterable[Mapping[str, Any]] | str | DatasetSpec | None = None,
     evaluators: Sequence[Evaluator | str] | None = None,
-    metrics: Sequence[Metric] | None = None,
+    metrics: Sequence[Metric | str] | None = None,
     max_examples: int | None = None,
     progress: bool = True,
     text_fields: Sequence[str] | None = None,
@@ -33,6 +33,7 @@ def evaluate(
     reference_from: Any = None,
     prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     isolate_prefixes: bool = False,
+    also_metrics: Sequence[Metric | str] = (),
     also: Sequence[str] = (),
     without: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -74,7 +75,7 @@ def evaluate(
         dataset: The examples: any iterable of mappings, pulled one by one, or a dataset spec such as ``"needle"``.
         evaluators: Exactly these, as objects or names. None wires them from each row's ``dataset`` field, or from the
             dataset's name.
-        metrics: None takes the usual ones.
+        metrics: Exactly these, as objects or names, ``NAME:option=value``. None takes those that are on by default.
         max_examples: At most so many examples of each dataset.
         progress: Whether to show progress on standard error.
         text_fields: Fields whose tokens count as the prompt; None takes context, question and their like.
@@ -89,6 +90,7 @@ def evaluate(
         prices: What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.
         isolate_prefixes: Whether each system's prompts begin with a marker of its own, so that no system is served from
             a cache that another has warmed.
+        also_metrics: Metrics added to those.
         also: Evaluators added to the automatic ones.
         without: Evaluators left out.
         options: Options of evaluators, by name.
@@ -138,6 +140,7 @@ def evaluate(
         reference_from=reference_from,
         prices=prices,
         isolate_prefixes=isolate_prefixes,
+        also_metrics=also_metrics,
         also=also,
         without=without,
         options=options,

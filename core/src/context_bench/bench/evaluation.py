@@ -26,6 +26,7 @@ from context_bench.bench.run import Session, now
 from context_bench.bench.secrets import secrecy_of
 from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset, parse_system
 from context_bench.errors import ConfigurationError
+from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.hooks import Hooks
@@ -47,7 +48,8 @@ def run_evaluation(
     dataset: Iterable[Mapping[str, Any]] | str | DatasetSpec | None,
     evaluators: Sequence[Evaluator | str] | None,
     *,
-    metrics: Sequence[Metric] | None,
+    metrics: Sequence[Metric | str] | None,
+    also_metrics: Sequence[Metric | str],
     max_examples: int | None,
     progress: bool,
     text_fields: Sequence[str] | None,
@@ -93,6 +95,7 @@ def run_evaluation(
         tell(line)
 
     _positive(max_examples=max_examples, max_workers=max_workers, samples=samples, sample=sample)
+    chosen_metrics = metrics_for(catalog, metrics, also_metrics, without, score_field, threshold)
     selection = selection_of(max_examples, sample, seed, ids)
     check_limits(
         order=order,
@@ -169,7 +172,7 @@ def run_evaluation(
         streams=streams,
         planner=planner,
         hooks=hooks,
-        metrics=metrics,
+        metrics=chosen_metrics,
         max_workers=max_workers or usual_workers(slots, threads),
         samples=samples,
         text_fields=text_fields,

@@ -5,7 +5,7 @@ baseline = "full"           # label of the system that the others are held again
 reference-from = "full"     # label of the system whose responses stand in where there is no gold answer
 
 [run]                       # limit, sample, seed, ids, samples, order, score-field, threshold, max-workers, deadline,
-                            # rpm, tpm, max-cost, isolate-prefixes, evaluators, also, without, allow
+                            # rpm, tpm, max-cost, isolate-prefixes, evaluators, also, without, allow, metrics, also-metrics
 limit = 50
 
 [[systems]]                 # or spec = "short=bm25:ratio=0.3"
@@ -50,6 +50,8 @@ _RUN_KEYS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "max-workers": ("max_workers", int),
     "evaluators": ("evaluators", list),
     "also": ("also", list),
+    "metrics": ("metrics", list),
+    "also-metrics": ("also_metrics", list),
     "without": ("without", list),
     "allow": ("allow", list),
     "prefixes": ("prefixes", dict),

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
-from context_bench.bench.run import comparison_of, usual_metrics
+from context_bench.bench.run import comparison_of
 from context_bench.errors import UnknownNameError
+from context_bench.metrics.records import recalled
+from context_bench.metrics.registry import metrics_for, stored_metrics, with_declarations
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.settings import PluginSettings
+from context_bench.protocols import Metric
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
 from context_bench.store.runfile import RunFile
 
 
 def read_result(
-    path: Path, score_field: str | None = None, threshold: float | None = None, baseline: str | None = None
+    path: Path,
+    score_field: str | None = None,
+    threshold: float | None = None,
+    baseline: str | None = None,
+    catalog: Catalog | None = None,
 ) -> EvalResult:
     """Return the result of a run file; nothing is run.
 
@@ -21,6 +32,7 @@ def read_result(
         path: The run file.
         score_field, threshold: What the usual metrics look at, and what passes; None takes those of the run.
         baseline: Label of the system that the others are held against; None takes that of the run.
+        catalog: What is installed; None looks.
 
     Raises:
         StoreError: It is no run file, or is damaged.
@@ -37,13 +49,8 @@ def read_result(
     config = recorded["config"]
     labels, systems = store.labels(), [entry["label"] for entry in store.systems()]
     names = list(dict.fromkeys(label.dataset for label in labels))
-    score_field = score_field or config.get("score_field", "score")
-    metrics = usual_metrics(
-        score_field,
-        config.get("threshold", 0.7) if threshold is None else threshold,
-        len(names),
-        len(systems),
-    )
+    metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
+    fields = [getattr(metric.metric, "score_field", "score") for metric in map(with_declarations, metrics)]
     declared = [key for label in labels for key in label.keys]
     told = {
         "request": config,
@@ -55,11 +62,29 @@ def read_result(
         "evaluators": [entry["id"] for entry in store.evaluators()],
         "wiring": {label.label: label.plan for label in labels},
         "provenance": recorded["provenance"],
-        "score_field": score_field,
+        "score_field": next((field for field in fields if field != "score"), "score"),
         "metrics": [metric.name for metric in metrics],
         "num_examples": sum(entry["length"] or 0 for entry in store.datasets()),
     }
-    return EvalResult(StoredRows(store), metrics, {}, told, declared, store.warnings())
+    return EvalResult(StoredRows(store), metrics, {}, told, declared, [*store.warnings(), *told_of_metrics])
+
+
+def _metrics_of(
+    store: RunFile, catalog: Catalog | None, score_field: str | None, threshold: float | None
+) -> tuple[list[Metric], list[str]]:
+    """Return the metrics that a run recorded, those that cannot be had now as it keeps them, and what to tell of that."""
+    if catalog is None:
+        catalog = discover(PluginSettings.read(environ=os.environ))
+    record = store.metrics()
+    changes = {"score_field": score_field, "threshold": threshold}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if not record:  # a run of an earlier version
+        config = store.run()["config"]
+        shared = {name: config[name] for name in ("score_field", "threshold") if name in config} | changes
+        return metrics_for(catalog, **shared), []
+    metrics, absent = stored_metrics(catalog, record["metrics"], changes)
+    old = [recalled(entry, record.get("summary", {})) for entry in absent]
+    return [*metrics, *(metric for metric, _ in old)], [line for _, line in old]
 
 
 def canonical_row(row: EvalRow) -> dict[str, Any]:

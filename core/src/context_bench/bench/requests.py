@@ -13,9 +13,11 @@ from attrs import Factory, asdict, evolve, frozen
 from context_bench.bench.secrets import safe_spec, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec, dataset_from_dict, spec_to_dict, system_from_dict
 from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.wiring import Choice
 from context_bench.prices import Prices, read_prices
+from context_bench.protocols import Metric
 from context_bench.runner.selection import ById, RandomSample, Selection
 
 
@@ -38,6 +40,8 @@ class Request:
         samples: How often each example is given to each system.
         score_field: Score that the usual metrics look at.
         threshold: What passes.
+        metrics: Exactly these metrics, as ``NAME`` or ``NAME:option=value``; None takes those that are on by default.
+        also_metrics: Metrics on top of them.
         max_workers: Calls in flight; None chooses.
         sample, seed: Take so many examples of each dataset at random instead of the first.
         ids: Take only the examples with these ids.
@@ -66,6 +70,8 @@ class Request:
     samples: int = 1
     score_field: str = "score"
     threshold: float = 0.7
+    metrics: tuple[str, ...] | None = None
+    also_metrics: tuple[str, ...] = ()
     max_workers: int | None = None
     sample: int | None = None
     seed: int = 0
@@ -93,6 +99,14 @@ class Request:
     def price_table(self) -> Prices:
         """Return what tokens cost."""
         return read_prices(self.prices, "prices")
+
+    def metrics_of(self, catalog: Catalog) -> list[Metric]:
+        """Return the metrics of the run.
+
+        Raises:
+            ContextBenchError: One is unknown, cannot be used, or has an option that does not fit.
+        """
+        return metrics_for(catalog, self.metrics, self.also_metrics, self.without, self.score_field, self.threshold)
 
     def selection(self) -> Selection | None:
         """Return which examples of a dataset are taken, beyond the limit.
@@ -129,8 +143,10 @@ class Request:
         values["systems"] = tuple(system_from_dict(spec) for spec in found["systems"])
         values["datasets"] = tuple(dataset_from_dict(spec) for spec in found["datasets"])
         values["reader"] = system_from_dict(found["reader"]) if found["reader"] else None
-        for name in ("also", "without", "allow", "ids"):
+        for name in ("also", "without", "allow", "ids", "also_metrics"):
             values[name] = tuple(found.get(name, ()))
+        if found.get("metrics") is not None:
+            values["metrics"] = tuple(found["metrics"])
         if found["evaluators"] is not None:
             values["evaluators"] = tuple(found["evaluators"])
         return cls(**values)

@@ -12,6 +12,7 @@ from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request
 from context_bench.bench.run import reference_of
 from context_bench.bench.secrets import secrecy_of
+from context_bench.metrics.records import metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
 from context_bench.results import EvalResult
@@ -67,8 +68,10 @@ def rescore(
     secrecy = secrecy_of(catalog, request.systems, request.datasets, request.options, os.environ)
     workbench = Workbench(WordTokenizer(), secrecy=secrecy)
     Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force, reference_of(store)).jobs())
+    result = read_result(path, catalog=catalog)
+    store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
     store.seal()
-    return read_result(path)
+    return result
 
 
 class _Silent:

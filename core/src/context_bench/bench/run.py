@@ -13,21 +13,8 @@ from context_bench.bench.first_rows import FirstRows
 from context_bench.bench.planner import Planner
 from context_bench.bench.provenance import dependencies, used_distributions
 from context_bench.errors import ContextBenchError, RunStoppedError
-from context_bench.metrics import (
-    Agreement,
-    CompressionRatio,
-    Cost,
-    CostOfPass,
-    Counts,
-    Latency,
-    MeanScore,
-    ParetoRank,
-    PassRate,
-    PerDatasetBreakdown,
-    PromptTokens,
-    TrueCompression,
-    check_score_field,
-)
+from context_bench.metrics.records import metrics_record
+from context_bench.metrics.scores import check_score_field
 from context_bench.plugins.hooks import Hooks
 from context_bench.prices import REPORTED_CURRENCY, Prices
 from context_bench.protocols import Metric
@@ -70,7 +57,7 @@ class Session:
         streams: The datasets.
         planner: Wires evaluators.
         hooks: Lifecycle hooks.
-        metrics: Metrics; None takes the usual ones.
+        metrics: What the rows are added up to.
         max_workers: Number of threads.
         samples: Repetitions of each example.
         text_fields: Fields whose tokens are counted; None counts the prompt's.
@@ -98,7 +85,7 @@ class Session:
     streams: Sequence[Stream]
     planner: Planner
     hooks: Hooks
-    metrics: Sequence[Metric] | None = None
+    metrics: Sequence[Metric] = ()
     max_workers: int = 1
     samples: int = 1
     text_fields: Sequence[str] | None = None
@@ -142,6 +129,7 @@ class Session:
                 self.planner.wire(stream.label)
         self._record_dependencies()
         self._check_score_field()
+        self.store.keep_metrics(metrics_record(self.metrics))
         self.hooks.run_started(dict(self.config))
         workbench = Workbench(WordTokenizer(), self.text_fields, secrecy=self.secrecy, prices=self.prices)
         transcripts = Transcripts(self.store, self.secrecy)
@@ -194,8 +182,12 @@ class Session:
                 self.progress.close()
         first_rows.close()
         self.store.settle_headlines()
-        self._end("finished", warnings)
-        return self._result(perf_counter() - started, feed.skipped, warnings)
+        seconds = perf_counter() - started
+        self.store.warn(warnings)
+        try:
+            return self._result(seconds, feed.skipped)
+        finally:
+            self._end("finished", warnings)
 
     def _traffic(self) -> Traffic:
         budget = None
@@ -226,7 +218,7 @@ class Session:
         known = [key for wiring in self.planner.wirings.values() for key in wiring.keys]
         if ANY_KEY in known or any(stream.label is None for stream in self.streams):
             return
-        for metric in self.metrics if self.metrics is not None else [MeanScore(self.score_field)]:
+        for metric in self.metrics:
             check_score_field(metric, (), known)
 
     def _watch(self, first_rows: FirstRows) -> Callable[[StoredRow], None] | None:
@@ -267,13 +259,10 @@ class Session:
         self.hooks.run_finished(status, answered + failed, failed)
         return answered
 
-    def _result(self, seconds: float, skipped: int, warnings: Sequence[str]) -> EvalResult:
+    def _result(self, seconds: float, skipped: int) -> EvalResult:
         rows = StoredRows(self.store, self.owner)
         labels = self.store.labels()
         names = list(dict.fromkeys(label.dataset for label in labels))
-        metrics = self.metrics
-        if metrics is None:
-            metrics = usual_metrics(self.score_field, self.threshold, len(names), len(self.slots))
         done = len(rows) - skipped
         config = {
             **self.config,
@@ -282,7 +271,7 @@ class Session:
             "datasets": names,
             "evaluators": [entry["id"] for entry in self.store.evaluators()],
             "wiring": {label.label: label.plan for label in labels},
-            "metrics": [metric.name for metric in metrics],
+            "metrics": [metric.name for metric in self.metrics],
             "num_examples": sum(entry["length"] or 0 for entry in self.store.datasets()),
             "max_workers": self.max_workers,
             "score_field": self.score_field,
@@ -290,7 +279,10 @@ class Session:
         }
         timing = {"seconds": seconds, "rows_per_second": done / seconds if seconds else 0.0, "reused_rows": skipped}
         declared = [key for label in labels for key in label.keys]
-        return EvalResult(rows, metrics, timing, config, declared, self.store.warnings())
+        result = EvalResult(rows, self.metrics, timing, config, declared, self.store.warnings())
+        self.store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
+        self.store.warn(result.findings)
+        return result
 
 
 def _is_late(scorer: Scorer) -> bool:
@@ -318,27 +310,6 @@ def reference_of(store: RunFile) -> Reference | None:
         return None
     [label] = [entry["label"] for entry in store.systems() if entry["slot"] == found[0]]
     return Reference(label, *found)
-
-
-def usual_metrics(score_field: str, threshold: float, labels: int, systems: int) -> list[Metric]:
-    """Return the metrics of a run for which none were asked."""
-    metrics: list[Metric] = [
-        Counts(),
-        MeanScore(score_field),
-        Agreement(score_field),
-        PassRate(threshold, score_field),
-        CompressionRatio(),
-        PromptTokens(),
-        TrueCompression(),
-        CostOfPass(threshold, score_field),
-        Cost(),
-        Latency(),
-    ]
-    if labels > 1:
-        metrics.append(PerDatasetBreakdown(score_field))
-    if systems > 1:
-        metrics.append(ParetoRank())
-    return metrics
 
 
 def now() -> str:

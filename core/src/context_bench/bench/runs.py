@@ -32,6 +32,7 @@ from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.lock import check_lock
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
+from context_bench.protocols import Metric
 from context_bench.results import EvalResult
 from context_bench.runner.admission import usual_workers
 from context_bench.runner.agreement import asked_twice, find_reference
@@ -173,6 +174,7 @@ class _Prepared:
     progress: Progress | None
     workers: int
     secrecy: Secrecy
+    metrics: list[Metric]
 
     def start(
         self,
@@ -190,6 +192,7 @@ class _Prepared:
             streams=self.streams,
             planner=self.planner,
             hooks=self.hooks,
+            metrics=self.metrics,
             max_workers=self.workers,
             samples=request.samples,
             score_field=request.score_field,
@@ -235,6 +238,7 @@ def _prepare(
             check_lock(locked, {plan.dataset.label: plan.to_dict()})
 
     planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, hooks, warn, store, check)
+    metrics = request.metrics_of(catalog)
     systems = with_reader(catalog, request.systems, request.reader)
     slots = make_slots(
         catalog,
@@ -267,7 +271,7 @@ def _prepare(
     total = request.rows_at_most(1)
     shown = Progress(slots, total, log_format=log_format) if progress else None
     secrecy = secrecy_of(catalog, systems, request.datasets, request.options, os.environ)
-    return _Prepared(run_id, request, slots, streams, planner, hooks, shown, workers, secrecy)
+    return _Prepared(run_id, request, slots, streams, planner, hooks, shown, workers, secrecy, metrics)
 
 
 def _check_origins(store: RunFile, streams: Iterable[Stream], warn: Callable[[str], None]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,7 +25,21 @@ output_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help=f"Write a report; its suffix says which: {' '.join(SUFFIXES)}. Repeatable.",
 )
-format_option = click.option(
+
+
+def _keep_brief(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta[_BRIEF] = value
+
+
+_BRIEF = "context_bench.brief"
+_brief_option = click.option(
+    "--brief",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_brief,
+    help="Only the headline in the table, no further scores.",
+)
+_format_option = click.option(
     "--format",
     "result_format",
     default="table",
@@ -32,6 +47,11 @@ format_option = click.option(
     metavar="NAME",
     help="What standard output gets: table, markdown, json, csv, none, or an installed reporter.",
 )
+
+
+def format_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say what standard output gets."""
+    return _format_option(_brief_option(command))
 
 
 class Reports:
@@ -48,7 +68,7 @@ class Reports:
     """
 
     def __init__(self, catalog: Catalog, outputs: Sequence[Path], result_format: str) -> None:
-        self._screen = None if result_format == "none" else _reporter(catalog, result_format)
+        self._screen = None if result_format == "none" else _reporter(catalog, result_format, brief=_is_brief())
         self._files = [(path, _reporter(catalog, _format_of(catalog, path))) for path in outputs]
 
     def write(self, result: EvalResult) -> None:
@@ -64,8 +84,15 @@ class Reports:
             click.echo(f"Report: {path}", err=True)
 
 
-def _reporter(catalog: Catalog, name: str) -> Reporter:
-    reporter = build(catalog.find("reporters", name), {})
+def _is_brief() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_BRIEF))
+
+
+def _reporter(catalog: Catalog, name: str, brief: bool = False) -> Reporter:
+    component = catalog.find("reporters", name)
+    options = {"brief": True} if brief and component.facts and "brief" in component.facts.options else {}
+    reporter = build(component, options)
     if not isinstance(reporter, Reporter):
         raise ConfigurationError(f"Reporter {name} is no reporter: it has no name or no write().")
     return reporter

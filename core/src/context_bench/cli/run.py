@@ -134,6 +134,16 @@ def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--samples", type=click.IntRange(1), metavar="K", help="Give each example K times.  [default: 1]"),
         click.option(
+            "--metrics", "metrics", metavar="A,B", help="Exactly these metrics: NAME or NAME:option=value,..."
+        ),
+        click.option(
+            "--also-metric",
+            "also_metrics",
+            multiple=True,
+            metavar="NAME",
+            help="Add a metric to those that are on by default; repeatable.",
+        ),
+        click.option(
             "--score-field", metavar="KEY", help="Score that the metrics look at.  [default: each dataset's headline]"
         ),
         click.option("--threshold", type=float, metavar="X", help="Score that passes.  [default: 0.7]"),
@@ -300,6 +310,7 @@ def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str,
     from context_bench.bench.baseline import with_baseline
     from context_bench.bench.project import project_request, set_value
     from context_bench.bench.specs import parse_dataset, parse_pairs, parse_system
+    from context_bench.metrics.registry import split_names
     from context_bench.prices import load_prices
 
     request = project_request(project)
@@ -316,7 +327,9 @@ def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str,
         request = evolve(request, datasets=mapped)
     if flags["evaluators"] is not None:
         request = evolve(request, evaluators=_names(flags["evaluators"]))
-    for name in ("also", "without", "allow"):
+    if flags["metrics"] is not None:
+        request = evolve(request, metrics=split_names(flags["metrics"]))
+    for name in ("also", "without", "allow", "also_metrics"):
         if flags[name]:
             added: dict[str, Any] = {name: tuple(flags[name])}
             request = evolve(request, **added)

@@ -147,8 +147,9 @@ def report(
     """Show the result of a run again, or write it in another form; nothing is run."""
     from context_bench.bench.reading import read_result
 
-    reports = Reports(open_catalog((), {}), outputs, result_format)
-    result = read_result(run_file, score_field, threshold, baseline)
+    catalog = open_catalog((), {})
+    reports = Reports(catalog, outputs, result_format)
+    result = read_result(run_file, score_field, threshold, baseline, catalog)
     for line in result.warnings:
         warn(line)
     reports.write(result)

@@ -54,6 +54,26 @@ class Score(NamedTuple):
         return {"higher": self.range[0], "lower": self.range[1]}.get(self.better)
 
 
+class SummaryValue(NamedTuple):
+    """What a value of a metric means, and how people see it.
+
+    Attributes:
+        heading: What stands above it; in that of a key with ``*``, what the ``*`` stood for takes its place.
+        format: ``score``, ``percent``, ``count``, ``money``, ``factor``, ``seconds`` or ``number``.
+        better: ``"higher"``, ``"lower"`` or ``"neither"``.
+        aggregate: How it comes from the rows: ``"mean"``, ``"sum"`` or ``"none"`` of these.
+        order: Where its column stands: the smallest stands first.
+        detail: Whether the table on a terminal leaves it to files.
+    """
+
+    heading: str
+    format: str = "number"
+    better: str = "neither"
+    aggregate: str = "none"
+    order: int = 500
+    detail: bool = False
+
+
 class WireRule(NamedTuple):
     """One rule that chooses an evaluator for rows without being asked.
 
@@ -126,6 +146,8 @@ class Facts(NamedTuple):
         extends: One of :data:`EXTENSIBLE`, for what is no command of its own.
         is_group: Whether a command has commands below it.
         uses: Names of the flag groups whose options a component takes too.
+        default: Whether a metric is computed without being asked for.
+        values: What the keys of a metric mean; ``*`` at the end of a key stands for anything.
     """
 
     kind: str
@@ -165,3 +187,5 @@ class Facts(NamedTuple):
     extends: str | None = None
     is_group: bool = False
     uses: tuple[str, ...] = ()
+    default: bool = False
+    values: Mapping[str, SummaryValue] = {}

@@ -10,8 +10,17 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from context_bench.plugins import manifest_fields
-from context_bench.plugins.component_metadata import CAPABILITIES, EXTENSIBLE, KINDS, PART_KINDS, Facts, Score, WireRule
-from context_bench.plugins.manifest_fields import Table, boolean, kind_of, mapping, one_of, text, texts
+from context_bench.plugins.component_metadata import (
+    CAPABILITIES,
+    EXTENSIBLE,
+    KINDS,
+    PART_KINDS,
+    Facts,
+    Score,
+    SummaryValue,
+    WireRule,
+)
+from context_bench.plugins.manifest_fields import Table, boolean, integer, kind_of, mapping, one_of, text, texts
 from context_bench.plugins.options import OPTION_TYPES, Option
 
 __all__ = [
@@ -23,6 +32,7 @@ __all__ = [
     "Facts",
     "Manifest",
     "Score",
+    "SummaryValue",
     "WireRule",
     "parse_manifest",
 ]
@@ -214,6 +224,10 @@ def _flag_group(table: Table) -> dict[str, Any]:
     return {}
 
 
+def _metric(table: Table) -> dict[str, Any]:
+    return {"default": table.take("default", boolean, False), "values": table.tables("values", _summary_value)}
+
+
 _MORE = {
     "evaluators": _evaluator,
     "datasets": _dataset,
@@ -222,7 +236,23 @@ _MORE = {
     "commands": _command,
     "run_parts": _run_part,
     "flags": _flag_group,
+    "metrics": _metric,
 }
+
+FORMATS = ("score", "percent", "count", "money", "factor", "seconds", "number")
+
+
+def _summary_value(name: str, table: Table) -> SummaryValue:
+    if not name.replace("_", "").replace(":", "").removesuffix("*").isalnum():
+        table.faults.append(f"{table.path}: a key of a metric is snake_case")
+    return SummaryValue(
+        table.take("heading", text, name),
+        table.take("format", one_of(*FORMATS), "number"),
+        table.take("better", one_of("higher", "lower", "neither"), "neither"),
+        table.take("aggregate", one_of("mean", "sum", "none"), "none"),
+        table.take("order", integer, 500),
+        table.take("detail", boolean, False),
+    )
 
 
 def _score(name: str, table: Table) -> Score:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import frozen
 
+from context_bench.metrics.summary import SCORES
+from context_bench.plugins.component_metadata import SummaryValue
 from context_bench.records import AGREEMENT
 from context_bench.results import EvalResult
 
@@ -18,90 +21,45 @@ class Column:
     Attributes:
         key: Summary key.
         heading: What stands above it.
-        form: ``score``, ``percent``, ``count``, ``seconds`` or ``number``.
+        form: One of :data:`~context_bench.plugins.manifest.FORMATS`.
     """
 
     key: str
     heading: str
     form: str = "number"
 
-    def text(self, values: Mapping[str, float]) -> str:
+    def text(self, values: Mapping[str, Any]) -> str:
         """Return the value of a system as text; a dash when there is none."""
         value = values.get(self.key)
         return "-" if value is None else _FORMS[self.form](value)
 
 
-_KNOWN = [
-    Column("mean_score", "score", "score"),
-    Column("agreement", "agreement", "score"),
-    Column("agreement_floor", "noise floor", "score"),
-    Column("pass_rate", "pass", "percent"),
-    Column("tokens_saved", "tokens saved", "percent"),
-    Column("compression_ratio", "saved", "percent"),
-    Column("mean_input_tokens", "tokens in", "number"),
-    Column("mean_output_tokens", "tokens out", "number"),
-    Column("mean_prompt_tokens", "prompt tokens", "number"),
-    Column("cache_read_share", "from cache", "percent"),
-    Column("cost_of_pass", "tokens/pass", "number"),
-    Column("cost", "cost", "money"),
-    Column("cost_saved", "cost saved", "percent"),
-    Column("price_of_pass", "cost/pass", "money"),
-    Column("latency_median", "p50", "seconds"),
-    Column("latency_p95", "p95", "seconds"),
-    Column("num_rows", "rows", "count"),
-    Column("num_agreement", "agreed", "count"),
-    Column("num_unscored", "unscored", "count"),
-    Column("num_failed", "failed", "count"),
-    Column("pareto_rank", "rank", "count"),
-    Column("num_scored", "scored", "count"),
-    Column("num_passing", "passing", "count"),
-    Column("latency_mean", "mean", "seconds"),
-    Column("latency_p99", "p99", "seconds"),
-    Column("tokens_saved_mean", "tokens saved, mean of rows", "percent"),
-    Column("compression_factor", "compression", "factor"),
-    Column("num_compared", "compared", "count"),
-    Column("num_uncompared", "not compared", "count"),
-    Column("system_latency_median", "system p50", "seconds"),
-    Column("system_latency_p95", "system p95", "seconds"),
-    Column("model_latency_median", "model p50", "seconds"),
-    Column("model_latency_p95", "model p95", "seconds"),
-    Column("mean_cost", "mean cost", "money"),
-    Column("num_unpriced", "no cost", "count"),
-]
-_DETAIL = {
-    "num_scored",
-    "num_passing",
-    "latency_mean",
-    "latency_p99",
-    "tokens_saved_mean",
-    "compression_factor",
-    "num_compared",
-    "num_uncompared",
-    "system_latency_median",
-    "system_latency_p95",
-    "model_latency_median",
-    "model_latency_p95",
-    "mean_cost",
-    "num_unpriced",
-}
-
-
 def columns(result: EvalResult, everything: bool = False) -> list[Column]:
-    """Return the columns for a result: those that some system has a value for, datasets after the score.
+    """Return the columns for a result: those that some system has a value for, in the order that metrics declare.
 
     Args:
         result: The result.
         everything: Whether to show also what a table leaves to files.
     """
-    present = list(dict.fromkeys(key for values in result.summary.values() for key in values))
-    chosen = [column for column in _KNOWN if column.key in present and (everything or column.key not in _DETAIL)]
-    named = {column.key for column in _KNOWN}
-    after = 1 if chosen and chosen[0].key == "mean_score" else 0
-    chosen[after:after] = [
-        Column(key, key.removeprefix("dataset:"), "score") for key in present if key.startswith("dataset:")
-    ]
-    others = [key for key in present if key not in named and not key.startswith("dataset:")]
-    return chosen + [Column(key, key, "score") for key in others if everything or key not in _DETAIL]
+    declared = {key: value for metric in result.metrics for key, value in metric.values.items()}
+    keys = dict.fromkeys(key for values in result.summary.values() for key in values if key != SCORES)
+    found = [(_pattern(declared, key), key) for key in keys]
+    patterns = [pattern for pattern, _ in found]
+    shown = []
+    for pattern, key in found:
+        value = declared.get(pattern, SummaryValue(key, "score"))
+        is_alone = pattern.endswith("*") and patterns.count(pattern) == 1  # one dataset is the whole
+        if not is_alone and (everything or not value.detail):
+            heading = value.heading.replace("*", key[len(pattern) - 1 :])
+            shown.append((value.order, Column(key, heading, value.format)))
+    return [column for _, column in sorted(shown, key=lambda pair: pair[0])]
+
+
+def _pattern(declared: Mapping[str, SummaryValue], key: str) -> str:
+    """Return the declared key that a key is; itself when nothing declares it."""
+    if key in declared:
+        return key
+    return next((name for name in declared if name.endswith("*") and key.startswith(name[:-1])), key)
 
 
 def table(result: EvalResult, everything: bool = False) -> tuple[list[str], list[list[str]]]:
@@ -111,11 +69,52 @@ def table(result: EvalResult, everything: bool = False) -> tuple[list[str], list
     return ["system", *(column.heading for column in shown)], lines
 
 
+def score_table(result: EvalResult) -> tuple[list[str], list[list[str]]]:
+    """Return headings and lines of the scores below the headline: the mean of each system, and how many rows have none.
+
+    No lines mean that the headline is all there is.
+    """
+    headlines = {name for names in headlines_of(result) for name in names}
+    headlines |= {f"{AGREEMENT}{name}" for name in headlines}
+    unscored = dict.fromkeys(result.summary, False)
+    found: dict[tuple[str, str], list[str]] = {}
+    names = {
+        (key, evaluator): None
+        for values in result.summary.values()
+        for evaluator, scores in values[SCORES].items()
+        for key in scores
+        if key not in headlines
+    }
+    for key, evaluator in names:
+        cells = []
+        for system, values in result.summary.items():
+            score = values[SCORES].get(evaluator, {}).get(key)
+            unscored[system] |= bool(score and score["unscored"])
+            cells += ["-", "-"] if score is None else [_mean(score), str(score["unscored"])]
+        found[key, evaluator] = cells
+    systems = list(result.summary)
+    wanted = [
+        place for number, system in enumerate(systems) for place in (2 * number, 2 * number + 1)[: 1 + unscored[system]]
+    ]
+    headings = [heading for system in systems for heading in (system, "unscored")]
+    return (
+        ["score", "by", *(headings[place] for place in wanted)],
+        [
+            [key, evaluator.rpartition("/")[2], *(cells[place] for place in wanted)]
+            for (key, evaluator), cells in found.items()
+        ],
+    )
+
+
+def _mean(score: Mapping[str, Any]) -> str:
+    return _FORMS["score"](score["mean"]) if score["n"] else "-"
+
+
 def notes(result: EvalResult) -> Sequence[str]:
     """Return what a reader must know beside the numbers, a line each."""
     told = []
     field = result.config.get("score_field", "score")
-    headlines, agreements = _headlines(result)
+    headlines, agreements = headlines_of(result)
     headlines = [field] if field != "score" else headlines
     if headlines and (not agreements or any("mean_score" in values for values in result.summary.values())):
         told.append(f"score is {', '.join(headlines)}; failed rows count as wrong, unscored rows are left out.")
@@ -129,7 +128,7 @@ def notes(result: EvalResult) -> Sequence[str]:
         if values.get("num_unscored"):
             told.append(_unscored(result))
             break
-    told += [*_compared(result), *_billed(result)]
+    told += [*_compared(result), *_billed(result), *(f"Warning: {line}" for line in result.findings)]
     return [note for note in told if note]
 
 
@@ -176,7 +175,7 @@ def one_line(text: str) -> str:
     return "".join(letter for letter in line if letter.isprintable())
 
 
-def _headlines(result: EvalResult) -> tuple[list[str], list[str]]:
+def headlines_of(result: EvalResult) -> tuple[list[str], list[str]]:
     """Return the headline scores, and those that rows without a gold answer have against the reference."""
     seen: dict[tuple[str, bool], str | None] = {}
     wanted = len(result.config.get("datasets", ())) or 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from context_bench.reporters.table_columns import notes, one_line, table
+from context_bench.reporters.table_columns import notes, one_line, score_table, table
 from context_bench.results import EvalResult
 
 if TYPE_CHECKING:
@@ -12,9 +12,16 @@ if TYPE_CHECKING:
 
 
 class TableReporter:
-    """Draws the summary as a table that fits the terminal."""
+    """Draws the summary as a table that fits the terminal.
+
+    Args:
+        brief: Whether to leave out the scores below the headline.
+    """
 
     name = "table"
+
+    def __init__(self, brief: bool = False) -> None:
+        self._brief = brief
 
     def write(self, result: EvalResult, stream: TextIO) -> None:
         """Write a line for each system, and what a reader must know beside the numbers."""
@@ -28,18 +35,21 @@ class TableReporter:
         if Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum > console.width:
             drawn = _drawn(*_turned(headings, lines))
         console.print(drawn)
+        headings, lines = score_table(result)
+        if lines and not self._brief:
+            console.print(_drawn(list(map(one_line, headings)), [list(map(one_line, line)) for line in lines], 2))
         for note in notes(result):
             console.print(Text(one_line(note)))
 
 
-def _drawn(headings: list[str], lines: list[list[str]]) -> Table:
+def _drawn(headings: list[str], lines: list[list[str]], names: int = 1) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for number, heading in enumerate(headings):
-        table.add_column(Text(heading), justify="left" if number == 0 else "right", overflow="fold")
+        table.add_column(Text(heading), justify="left" if number < names else "right", overflow="fold")
     for line in lines:
         table.add_row(*map(Text, line))
     return table

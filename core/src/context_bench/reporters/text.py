@@ -7,7 +7,7 @@ import json
 from typing import TextIO
 
 from context_bench.records import flatten
-from context_bench.reporters.table_columns import notes, one_line, table
+from context_bench.reporters.table_columns import notes, one_line, score_table, table
 from context_bench.results import EvalResult, row_to_dict, strict
 
 
@@ -23,6 +23,7 @@ class MarkdownReporter:
         for line in (headings, ["---", *["---:"] * (len(headings) - 1)], *lines):
             stream.write(f"| {' | '.join(map(_cell, line))} |\n")
         stream.write("\n")
+        self._write_scores(result, stream)
         for note in notes(result):
             stream.write(f"{_cell(note)}\n\n")
         config = result.config
@@ -31,6 +32,13 @@ class MarkdownReporter:
             facts += f", {result.timing['seconds']:.1f} s"
         evaluators = ", ".join(map(str, config.get("evaluators", ()))) or "none"
         stream.write(f"{facts}. Evaluators: {_cell(evaluators)}.\n")
+
+    @staticmethod
+    def _write_scores(result: EvalResult, stream: TextIO) -> None:
+        headings, lines = score_table(result)
+        for line in (headings, ["---", "---", *["---:"] * (len(headings) - 2)], *lines) if lines else ():
+            stream.write(f"| {' | '.join(map(_cell, line))} |\n")
+        stream.write("\n" if lines else "")
 
 
 class JsonReporter:

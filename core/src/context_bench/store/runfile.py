@@ -217,6 +217,25 @@ class RunFile:
         found = [from_json(value) for (value,) in self.read("SELECT value FROM meta WHERE name = 'warnings'")]
         return list(found[0]) if found else []
 
+    def keep_metrics(self, found: Mapping[str, Any]) -> None:
+        """Record which metrics the run computes, and what they made of its rows."""
+        with self._lock, self._connection:
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('metrics', ?)", (to_json(found),))
+
+    def metrics(self) -> dict[str, Any]:
+        """Return what :meth:`keep_metrics` recorded; nothing of a run of an earlier version."""
+        found = [from_json(value) for (value,) in self.read("SELECT value FROM meta WHERE name = 'metrics'")]
+        return dict(found[0]) if found else {}
+
+    def unscored(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yield system, evaluator, reason and number of rows, of rows that an evaluator had nothing to say about."""
+        query = (
+            "SELECT systems.label, evaluators.id, unscored, count(*) FROM evaluations "
+            "JOIN systems ON slot = (response >> 10) & 1023 JOIN evaluators ON evaluators.number = evaluator "
+            "WHERE unscored IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        )
+        yield from self.read(query)
+
     def commit(self, items: Sequence[StoredRow | StoredExample]) -> None:
         """Write examples and finished rows durably, all or none. A row that is there already is replaced.
 

@@ -1,0 +1,28 @@
+"""Metrics: what the rows of one system, or of all of them, add up to."""
+
+from __future__ import annotations
+
+from context_bench.metrics.agreement import Agreement
+from context_bench.metrics.by_columns import percentile
+from context_bench.metrics.money import Cost
+from context_bench.metrics.ranking import ParetoRank
+from context_bench.metrics.scores import Counts, MeanScore, PassRate, PerDatasetBreakdown, check_score_field
+from context_bench.metrics.speed import Latency
+from context_bench.metrics.tokens import CompressionRatio, CostOfPass, PromptTokens, TrueCompression
+
+__all__ = [
+    "Agreement",
+    "CompressionRatio",
+    "Cost",
+    "CostOfPass",
+    "Counts",
+    "Latency",
+    "MeanScore",
+    "ParetoRank",
+    "PassRate",
+    "PerDatasetBreakdown",
+    "PromptTokens",
+    "TrueCompression",
+    "check_score_field",
+    "percentile",
+]

@@ -1,0 +1,231 @@
+"""The registry: which metrics a run computes, by name or as objects, and what their values mean.
+
+A metric is declared in the manifest of its package, core's own like any other's: ``[metrics.NAME]`` says whether it is on
+by default, ``[metrics.NAME.values.KEY]`` the heading and the format of each of its keys. What a run computed is recorded
+with it, so that a report says the same later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from attrs import Factory, fields_dict, frozen
+
+from context_bench.errors import ConfigurationError, ContextBenchError
+from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component
+from context_bench.plugins.component_metadata import SummaryValue
+from context_bench.plugins.loading import build
+from context_bench.protocols import Metric
+from context_bench.records import EvalRow
+
+
+@frozen(eq=False)
+class RunMetric:
+    """A metric of a run, with what is known of it.
+
+    Attributes:
+        metric: The metric itself.
+        values: What its keys mean; ``*`` at the end of a key stands for anything.
+        component: Canonical id of its component; empty for an object of the caller's.
+        version: Version of the distribution that brings it.
+        options: Options that it was given, score field and threshold included where it declares them.
+    """
+
+    metric: Any
+    values: Mapping[str, SummaryValue] = Factory(dict)
+    component: str = ""
+    version: str = ""
+    options: Mapping[str, Any] = Factory(dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the metric."""
+        return str(self.metric.name)
+
+    def compute(self, rows: Sequence[EvalRow]) -> Mapping[str, float]:
+        """Return the values of the rows of one system by key."""
+        return self.metric.compute(rows)  # type: ignore[no-any-return]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a run file keeps of it."""
+        return {
+            "name": self.name,
+            "component": self.component,
+            "version": self.version,
+            "options": dict(self.options),
+            "values": {key: dict(value._asdict()) for key, value in self.values.items()},
+        }
+
+
+def metrics_for(
+    catalog: Catalog,
+    request_metrics: Sequence[str | Metric] | None = None,
+    also_metrics: Sequence[str | Metric] = (),
+    without: Iterable[str] = (),
+    score_field: str = "score",
+    threshold: float = 0.7,
+) -> list[Metric]:
+    """Return the metrics of a run.
+
+    Args:
+        catalog: What is installed.
+        request_metrics: Exactly these, as names, ``NAME:option=value,...``, or objects; None takes those that are on by
+            default.
+        also_metrics: Metrics on top of them.
+        without: Names of metrics to leave out.
+        score_field, threshold: What metrics look at, and what passes; for those that declare such options.
+
+    Raises:
+        UnknownNameError: No metric has that name.
+        PluginError: A metric cannot be used.
+        ConfigurationError: One is no metric, or an option does not fit.
+    """
+    shared = {"score_field": score_field, "threshold": threshold}
+    if isinstance(request_metrics, str):
+        request_metrics = [request_metrics]
+    if request_metrics is None:
+        left_out = set(without)
+        chosen = [c for c in catalog.of_kind("metrics") if _is_default(c) and not left_out & c.names]
+        found = [_built(component, {}, shared) for component in chosen]
+    else:
+        found = [_of(catalog, one, shared) for one in request_metrics]
+    have = {metric.component for metric in found} - {""}
+    for one in also_metrics:
+        metric = _of(catalog, one, shared)
+        if metric.component in have:
+            found = [metric if before.component == metric.component else before for before in found]
+        else:
+            found.append(metric)
+    return list(found)
+
+
+def stored_metrics(
+    catalog: Catalog, recorded: Sequence[Mapping[str, Any]], changes: Mapping[str, Any]
+) -> tuple[list[Metric], list[Mapping[str, Any]]]:
+    """Return the metrics that a run recorded, and the records of those that cannot be had now, each with a ``reason``.
+
+    Args:
+        catalog: What is installed.
+        recorded: What the run file keeps of each.
+        changes: Options that take the place of recorded ones, for metrics that have them.
+    """
+    found: list[Metric] = []
+    absent: list[Mapping[str, Any]] = []
+    for entry in recorded:
+        name = entry["component"]
+        if not name:
+            absent.append({**entry, "reason": "it was given to evaluate() as an object"})
+            continue
+        components = catalog.named("metrics", name)
+        component = components[0].called_by_id() if components else None
+        if component is None or component.state != OK:
+            reason = f"{name} is {'not installed' if component is None else component.state}"
+            absent.append({**entry, "reason": reason})
+            continue
+        options = entry["options"]
+        try:
+            found.append(_built(component, {**options, **{k: v for k, v in changes.items() if k in options}}, {}))
+        except ContextBenchError as error:
+            absent.append({**entry, "reason": str(error).rstrip(".")})
+    return found, absent
+
+
+def with_declarations(metric: Metric) -> RunMetric:
+    """Return a metric with what its values mean: as it says itself under ``values``, or as core's manifest says."""
+    if isinstance(metric, RunMetric):
+        return metric
+    kind: Any = type(metric)
+    own = getattr(metric, "values", None)
+    if isinstance(own, Mapping):
+        return RunMetric(metric, {str(key): _value(str(key), value) for key, value in own.items()})
+    if kind.__module__.startswith("context_bench.metrics."):
+        component = str(fields_dict(kind)["name"].default).replace("_", "-")
+        return RunMetric(metric, core_values().get(component, {}))
+    return RunMetric(metric)
+
+
+@lru_cache(1)
+def core_values() -> Mapping[str, Mapping[str, SummaryValue]]:
+    """Return what the values of core's own metrics mean, by component, as core's manifest says."""
+    from importlib.resources import files
+
+    from context_bench.plugins.manifest import FILE_NAME, parse_manifest
+
+    manifest = parse_manifest((files("context_bench") / FILE_NAME).read_bytes())
+    return {name: facts.values for (kind, name), facts in manifest.components.items() if kind == "metrics"}
+
+
+def _is_default(component: Component) -> bool:
+    """Whether a metric is on by default, and nobody switched it off."""
+    usable = component.state != BLOCKED and component.outranked_by is None
+    return usable and component.facts is not None and component.facts.default
+
+
+def _of(catalog: Catalog, one: str | Metric, shared: Mapping[str, Any]) -> RunMetric:
+    if isinstance(one, str):
+        name, options = _parsed(one)
+        return _built(catalog.find("metrics", name), options, shared)
+    if isinstance(one, type) or not _is_metric(one):
+        raise ConfigurationError(
+            f"{one!r} is no metric: it has no name, or none of compute(), compute_columns() and compare(). A class must be "
+            "called first."
+        )
+    return with_declarations(one)
+
+
+def _is_metric(found: Any) -> bool:
+    computes = any(callable(getattr(found, method, None)) for method in ("compute", "compute_columns", "compare"))
+    return computes and isinstance(getattr(found, "name", None), str)
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Return the metrics of a list with commas; options of one stay with it.
+
+    >>> split_names("counts,pass-rate:threshold=0.5,score_field=f1,latency")
+    ('counts', 'pass-rate:threshold=0.5,score_field=f1', 'latency')
+    """
+    names: list[str] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        if "=" in part and ":" not in part.partition("=")[0] and names:
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return tuple(names)
+
+
+def _parsed(text: str) -> tuple[str, dict[str, str]]:
+    name, _, rest = text.partition(":")
+    options = {}
+    for pair in filter(None, rest.split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise ConfigurationError(
+                f"The metric {text!r} has the option {pair!r} without a value. Write NAME:option=value."
+            )
+        options[key.strip()] = value.strip()
+    return name.strip(), options
+
+
+def _built(component: Component, options: Mapping[str, Any], shared: Mapping[str, Any]) -> RunMetric:
+    facts = component.facts
+    declared = facts.options if facts else {}
+    given = {**{name: value for name, value in shared.items() if name in declared}, **options}
+    metric = build(component, given)
+    if not _is_metric(metric):
+        raise ConfigurationError(
+            f"Metric {component.id} is no metric: it has no name, or none of compute(), compute_columns() and compare()."
+        )
+    values = facts.values if facts else {}
+    return RunMetric(metric, values, component.id, component.distribution.version, given)
+
+
+def _value(key: str, found: Any) -> SummaryValue:
+    if isinstance(found, SummaryValue):
+        return found
+    if isinstance(found, Mapping) and set(found) <= set(SummaryValue._fields):
+        return SummaryValue(**{"heading": key, **found})
+    raise ConfigurationError(
+        f"What the metric's value {key!r} means is {found!r}, but must be a table of {', '.join(SummaryValue._fields)}."
+    )

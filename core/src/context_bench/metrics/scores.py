@@ -1,0 +1,114 @@
+"""Metrics of scores: counts, means, pass rates, and the mean of each dataset.
+
+A ``score_field`` is a score key, or ``"score"`` for each row's headline score. Everywhere the same rule holds: a failed row
+counts as wrong (with the worst value of its score), an unscored row is left out, and both are counted in :class:`Counts`. A
+metric that has nothing to measure returns no key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from context_bench.aggregation import Columns
+from context_bench.errors import MetricError, did_you_mean
+from context_bench.metrics.by_columns import ByColumns
+from context_bench.records import EvalRow
+
+
+@frozen
+class Counts(ByColumns):
+    """How many rows there are, and how many of them are scored, unscored and failed.
+
+    Keys: ``num_rows``, ``num_scored``, ``num_unscored`` and ``num_failed``, and ``num_agreement`` where rows without a gold
+    answer were held against a reference; all others add up to the first.
+    """
+
+    name: str = "counts"
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the four counts."""
+        valued = len(columns.values("score"))
+        failed = columns.failed
+        scored = valued - min(valued, columns.failed_with_value)
+        unscored = columns.rows - scored - failed - columns.agreed
+        agreed = {"num_agreement": columns.agreed} if columns.agreements("score") else {}
+        return {
+            "num_rows": columns.rows,
+            "num_scored": scored,
+            **agreed,
+            "num_unscored": unscored,
+            "num_failed": failed,
+        }
+
+
+@frozen
+class MeanScore(ByColumns):
+    """The mean of a score. Key: ``mean_score``."""
+
+    score_field: str = "score"
+    name: str = "mean_score"
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the mean, summed exactly."""
+        values = columns.values(self.score_field)
+        return {self.name: math.fsum(values) / len(values)} if values else {}
+
+
+@frozen
+class PassRate(ByColumns):
+    """The share of rows whose score reaches a threshold. Key: ``pass_rate``."""
+
+    threshold: float = 0.7
+    score_field: str = "score"
+    name: str = "pass_rate"
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the share."""
+        values = columns.values(self.score_field)
+        return {self.name: sum(value >= self.threshold for value in values) / len(values)} if values else {}
+
+
+@frozen
+class PerDatasetBreakdown(ByColumns):
+    """The mean score of each dataset. Keys: ``dataset:LABEL``; rows without a label are ``dataset:unknown``."""
+
+    score_field: str = "score"
+    name: str = "per_dataset"
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the mean of each dataset that has a scored or failed row, in order of appearance."""
+        found = columns.values_by_label(self.score_field).items()
+        return {f"dataset:{label or 'unknown'}": math.fsum(values) / len(values) for label, values in found}
+
+
+def check_score_field(metric: object, rows: Iterable[EvalRow], declared: Iterable[str]) -> None:
+    """Refuse a metric whose ``score_field`` no row has.
+
+    Args:
+        metric: The metric.
+        rows: All rows; read only when the field is not declared.
+        declared: Keys that the manifests of the wired evaluators promise.
+
+    Raises:
+        MetricError: Nothing in this run gives the score; the message suggests close names.
+    """
+    field = getattr(metric, "score_field", None)
+    declared = set(declared)
+    if field is None or field == "score" or field in declared:
+        return
+    known = set(declared)
+    empty = True
+    for row in rows:
+        if field in row.scores:
+            return
+        known.update(row.scores)
+        empty = empty and row.failed
+    if empty and not declared:
+        return  # every row failed: the failures say why there is no score
+    name = getattr(metric, "name", type(metric).__name__)
+    raise MetricError(
+        f"The metric {name} asks for the score {field!r}, which no evaluator of this run gives. {did_you_mean(field, known)}"
+    )

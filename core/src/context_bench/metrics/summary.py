@@ -1,0 +1,124 @@
+"""The summary: what the metrics of a run make of its rows, by system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from context_bench.aggregation import Columns, read_columns
+from context_bench.metrics.registry import RunMetric
+from context_bench.metrics.scores import check_score_field
+from context_bench.protocols import Metric
+from context_bench.records import ANY_KEY, EvalRow
+from context_bench.row_sequences import ChosenRows, StoredRows
+
+SCORES = "scores"
+"""Key of a summary under which every score of every evaluator stands."""
+
+
+def summarise(
+    rows: Sequence[EvalRow],
+    metrics: Sequence[Metric],
+    declared: Sequence[str] = (),
+    systems: Sequence[str] = (),
+    said: dict[str, list[str]] | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Return the values of each metric and the mean of every score, by system, in the order of the systems.
+
+    Metrics that compare systems are asked when all others have answered.
+
+    Args:
+        rows: The rows of all systems.
+        metrics: The metrics.
+        declared: Score keys that the manifests of the wired evaluators promise.
+        systems: Labels of the systems; none takes those of the rows.
+        said: Gets the keys that each metric gave, by its name.
+
+    Raises:
+        MetricError: A metric asks for a score that no row has.
+    """
+    inner = [metric.metric if isinstance(metric, RunMetric) else metric for metric in metrics]
+    for metric in inner:
+        check_score_field(metric, rows, declared)
+    fields = [field for metric in inner if (field := getattr(metric, "score_field", None))]
+    found = _columns(rows, fields)
+    columns_by_system = {label: found.get(label) or Columns(fields) for label in systems or found}
+
+    def note(metric: Metric, label: str, values: Mapping[str, float]) -> None:
+        columns_by_system[label].summary |= values
+        if said is not None:
+            keys = said.setdefault(metric.name, [])
+            keys += [key for key in values if key not in keys]
+
+    for label, columns in columns_by_system.items():
+        for metric in inner:
+            note(metric, label, _alone(metric, columns, ChosenRows(rows, partial(_counts_for, label))))
+    for metric in inner:
+        compare = getattr(metric, "compare", None)
+        for label, values in compare(columns_by_system).items() if compare is not None else ():
+            note(metric, label, values)
+    return {
+        label: {**columns.summary, SCORES: columns.scores.to_dict()} for label, columns in columns_by_system.items()
+    }
+
+
+def _alone(metric: Any, columns: Columns, rows: Sequence[EvalRow]) -> Mapping[str, float]:
+    """Return what a metric says of one system alone; nothing when it only compares."""
+    compute_columns = getattr(metric, "compute_columns", None)
+    if compute_columns is not None:
+        return compute_columns(columns)  # type: ignore[no-any-return]
+    compute = getattr(metric, "compute", None)
+    return {} if compute is None else compute(rows)
+
+
+def _columns(rows: Sequence[EvalRow], fields: Sequence[str]) -> dict[str, Columns]:
+    if isinstance(rows, StoredRows):
+        return read_columns(rows.store, fields)
+    columns: dict[str, Columns] = {}
+    for row in rows:
+        columns.setdefault(row.system, Columns(fields)).add(row)
+    return columns
+
+
+def _counts_for(label: str, row: EvalRow) -> bool:
+    """Whether a row is one of a system's that metrics see: not what only tells how far a reference agrees with itself."""
+    return row.system == label and not row.is_extra
+
+
+def silent_evaluators(rows: Sequence[EvalRow], summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a warning for each evaluator that scored no row of a system: the table would only lack its line."""
+    silent: dict[str, list[str]] = {}
+    speaking: set[str] = set()
+    for system, values in summary.items():
+        for evaluator, scores in values[SCORES].items():
+            if evaluator != ANY_KEY and scores and not any(score["n"] for score in scores.values()):
+                silent.setdefault(evaluator, []).append(system)
+            else:
+                speaking.add(evaluator)
+    if not silent:
+        return
+    reasons = _reasons(rows, silent)
+    for evaluator, systems in silent.items():
+        of = "" if evaluator not in speaking else f" of {', '.join(systems)}"
+        count = sum(
+            max(score["unscored"] for score in summary[system][SCORES][evaluator].values()) for system in systems
+        )
+        if count:
+            most = sorted(reasons.get(evaluator, {}).items(), key=lambda item: -item[1])[:3]
+            why = "; ".join(f"{reason} ({times})" for reason, times in most)
+            yield f"{evaluator} scored none of {count} rows{of}{': ' + why if why else ''}."
+
+
+def _reasons(rows: Sequence[EvalRow], silent: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
+    """Return how often each silent evaluator gave which reason, over the systems that it was silent for."""
+    found: dict[str, dict[str, int]] = {}
+    if isinstance(rows, StoredRows):
+        told = rows.store.unscored()
+    else:
+        told = ((row.system, name, why, 1) for row in rows if not row.is_extra for name, why in row.unscored.items())
+    for system, evaluator, reason, count in told:
+        if system in silent.get(evaluator, ()):
+            reasons = found.setdefault(evaluator, {})
+            reasons[reason] = reasons.get(reason, 0) + count
+    return found
