@@ -10,7 +10,7 @@ from attrs import frozen
 
 from context_bench.metrics.summary import SCORES
 from context_bench.plugins.component_metadata import SummaryValue
-from context_bench.records import AGREEMENT
+from context_bench.records import AGREEMENT, ANY_KEY
 from context_bench.results import EvalResult
 
 
@@ -72,42 +72,27 @@ def table(result: EvalResult, everything: bool = False) -> tuple[list[str], list
 def score_table(result: EvalResult) -> tuple[list[str], list[list[str]]]:
     """Return headings and lines of the scores below the headline: the mean of each system, and how many rows have none.
 
-    No lines mean that the headline is all there is.
+    No lines mean that the headline is all there is. A score that no row of any system has is left to the warnings.
     """
     headlines = {name for names in headlines_of(result) for name in names}
     headlines |= {f"{AGREEMENT}{name}" for name in headlines}
-    unscored = dict.fromkeys(result.summary, False)
-    found: dict[tuple[str, str], list[str]] = {}
-    names = {
-        (key, evaluator): None
-        for values in result.summary.values()
-        for evaluator, scores in values[SCORES].items()
-        for key in scores
-        if key not in headlines
-    }
+    by_system = [values[SCORES] for values in result.summary.values()]
+    names = {(key, evaluator): None for scores in by_system for evaluator in scores for key in scores[evaluator]}
+    lines = []
+    missing = []
     for key, evaluator in names:
-        cells = []
-        for system, values in result.summary.items():
-            score = values[SCORES].get(evaluator, {}).get(key)
-            unscored[system] |= bool(score and score["unscored"])
-            cells += ["-", "-"] if score is None else [_mean(score), str(score["unscored"])]
-        found[key, evaluator] = cells
-    systems = list(result.summary)
-    wanted = [
-        place for number, system in enumerate(systems) for place in (2 * number, 2 * number + 1)[: 1 + unscored[system]]
-    ]
-    headings = [heading for system in systems for heading in (system, "unscored")]
-    return (
-        ["score", "by", *(headings[place] for place in wanted)],
-        [
-            [key, evaluator.rpartition("/")[2], *(cells[place] for place in wanted)]
-            for (key, evaluator), cells in found.items()
-        ],
-    )
+        found = [scores.get(evaluator, {}).get(key, _NONE) for scores in by_system]
+        if key not in headlines and any(score["n"] for score in found):
+            means = [_FORMS["score"](score["mean"]) if score["n"] else "-" for score in found]
+            lines.append([key, evaluator.rpartition("/")[2].strip(ANY_KEY), *means])
+            missing.append(sum(score["unscored"] for score in found))
+    headings = ["score", "by", *result.summary]
+    if any(missing):
+        return [*headings, "unscored"], [[*line, str(count)] for line, count in zip(lines, missing)]
+    return headings, lines
 
 
-def _mean(score: Mapping[str, Any]) -> str:
-    return _FORMS["score"](score["mean"]) if score["n"] else "-"
+_NONE = {"n": 0, "unscored": 0}
 
 
 def notes(result: EvalResult) -> Sequence[str]:

@@ -29,15 +29,20 @@ class TableReporter:
         from rich.measure import Measurement
         from rich.text import Text
 
-        headings, *lines = [[one_line(cell) for cell in cells] for cells in _cells(result)]
+        headings, *lines = [[one_line(cell) for cell in cells] for cells in _cells(*table(result))]
         console = Console(file=stream, highlight=False)
         drawn = _drawn(headings, lines)
-        if Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum > console.width:
-            drawn = _drawn(*_turned(headings, lines))
-        console.print(drawn)
-        headings, lines = score_table(result)
+
+        def is_too_wide(drawn: Table) -> bool:
+            return Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum > console.width
+
+        console.print(_drawn(*_turned(headings, lines)) if is_too_wide(drawn) else drawn)
+        headings, *lines = [[one_line(cell) for cell in cells] for cells in _cells(*score_table(result))]
         if lines and not self._brief:
-            console.print(_drawn(list(map(one_line, headings)), [list(map(one_line, line)) for line in lines], 2))
+            drawn = _drawn(headings, lines, 2)
+            if is_too_wide(drawn):  # whose score it is goes first
+                drawn = _drawn([headings[0], *headings[2:]], [[line[0], *line[2:]] for line in lines])
+            console.print(drawn)
         for note in notes(result):
             console.print(Text(one_line(note)))
 
@@ -55,8 +60,7 @@ def _drawn(headings: list[str], lines: list[list[str]], names: int = 1) -> Table
     return table
 
 
-def _cells(result: EvalResult) -> list[list[str]]:
-    headings, lines = table(result)
+def _cells(headings: list[str], lines: list[list[str]]) -> list[list[str]]:
     return [headings, *lines]
 
 
