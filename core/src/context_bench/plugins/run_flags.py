@@ -5,7 +5,9 @@ from __future__ import annotations
 RUN_FLAGS = (
     "--allow",
     "--also",
+    "--also-metric",
     "--baseline",
+    "--brief",
     "--cache-dir",
     "--dataset",
     "--deadline",
@@ -24,6 +26,7 @@ RUN_FLAGS = (
     "--max-examples",
     "--max-failed",
     "--max-workers",
+    "--metrics",
     "--model",
     "--name",
     "--order",
