@@ -165,7 +165,7 @@ def test_the_keys_page_defines_every_key_as_the_code_makes_it() -> None:
     assert keys.output_key({"response": "r"}) == digest("context-bench output 1", {"response": "r"})
     assert keys.evaluator_key("e", "1", {}) == digest("context-bench evaluator 1", "e", "1", {})
     assert keys.agreement_key(one) == short("context-bench agreement 1", one)
-    assert keys.score_key(one, two, one, two) == short("context-bench score 1", one, two, one, two)
+    assert keys.score_key(one, two, one, two) == short("context-bench score 2", one, two, one, two)
 
 
 def test_the_project_file_page_has_every_key_and_no_other(tables: Tables) -> None:

@@ -156,5 +156,5 @@ PINS = {
     "example": "d3bba5e45d6bd4750eae897ffee4ca1b",
     "response": "660137da131738d1e4727b4bc25d640a",
     "evaluator": "13a0a1161294f43882ac043e3a994129",
-    "score": "20fc16435abf4bf87589784a3c96797f",
+    "score": "0b9997a0e45cc4f34f3158032fc168e8",
 }

@@ -90,7 +90,7 @@ def test_answers_come_before_answer_and_answer_fills_in_for_empty_answers():
         pytest.param({"answer": " \t\n"}, id="a blank text"),
         pytest.param({"answer": float("nan")}, id="the NaN of a data frame"),
         pytest.param({"answer": b"Paris"}, id="bytes"),
-        pytest.param({"answer": ["Paris"]}, id="a list where a text belongs"),
+        pytest.param({"answer": [["Paris"]]}, id="a list of lists"),
         pytest.param({"answers": []}, id="no alternatives"),
         pytest.param({"answers": ["", None]}, id="empty alternatives"),
         pytest.param({"answers": [["nested"]]}, id="nested alternatives"),
@@ -99,7 +99,9 @@ def test_answers_come_before_answer_and_answer_fills_in_for_empty_answers():
     ],
 )
 def test_without_a_reference_the_row_is_unscored(original):
-    assert AnswerQuality().score(original, {"response": "garbage"}) == {}
+    scores = AnswerQuality().score(original, {"response": "garbage"})
+    assert scores == {}
+    assert scores.details["unscored"].startswith("the example")
 
 
 @pytest.mark.parametrize("processed", [{}, {"response": None}, {"response": b"x"}, {"response": ["x"]}])

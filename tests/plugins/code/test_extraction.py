@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("resource", reason="the far side of the sandbox is for POSIX systems")
 
+from context_bench.answers import part_answer
 from context_bench_code.inside.assembly import assemble, called_names
 from context_bench_code.inside.extraction import find_solution
 from context_bench_code.inside.fitting import Problem
@@ -83,7 +84,7 @@ def function_of(sources: tuple[str, ...], name: str) -> str:
 
 @pytest.mark.parametrize("response", WRAPPINGS.values(), ids=WRAPPINGS.keys())
 def test_the_solution_is_found_in(response: str) -> None:
-    fit = find_solution(response, ADD)
+    fit = find_solution(part_answer(response).answer, ADD)
     assert fit is not None
     assert function_of(fit.sources, "add") == function_of((FUNCTION,), "add")
 
@@ -93,7 +94,7 @@ def test_the_solution_is_found_in(response: str) -> None:
     [name for name in WRAPPINGS if "body" not in name],
 )
 def test_a_problem_told_in_words_takes_functions_in_every_wrapping(name: str) -> None:
-    fit = find_solution(WRAPPINGS[name], NO_PROMPT)
+    fit = find_solution(part_answer(WRAPPINGS[name]).answer, NO_PROMPT)
     assert fit is not None
     assert function_of(fit.sources, "add") == function_of((FUNCTION,), "add")
 
@@ -126,7 +127,8 @@ def test_every_humaneval_solution_is_found_whole(form: str, humaneval: list[Row]
     for row in humaneval:
         prompt, body, name = row["prompt"], row["canonical_solution"], row["entry_point"]
         head = prompt[prompt.rindex(f"def {name}") :]
-        fit = find_solution(HUMANEVAL_FORMS[form](prompt, head, body), Problem(prompt, frozenset({name})))
+        answer = part_answer(HUMANEVAL_FORMS[form](prompt, head, body)).answer
+        fit = find_solution(answer, Problem(prompt, frozenset({name})))
         assert fit is not None, row["task_id"]
         assert function_of(fit.sources, name) == function_of((prompt + body,), name), row["task_id"]
 
@@ -173,7 +175,7 @@ def test_a_local_variable_with_the_name_of_the_function_does_not_make_a_body_a_f
 
 def test_marks_inside_strings_leave_code_whole() -> None:
     code = 'def add(a, b):\n    print("[DONE]", "<think>", "```")\n    return a + b\n'
-    fit = find_solution(code, NO_PROMPT)
+    fit = find_solution(part_answer(code).answer, NO_PROMPT)
     assert fit is not None
     assert fit.sources == (code,)
 
@@ -186,7 +188,7 @@ def test_a_name_that_python_has_is_called_only_where_nothing_else_is() -> None:
 
 @pytest.mark.parametrize("response", ["", "   \n", "I cannot help with that.", "<think>return a + b"])
 def test_talk_is_not_code(response: str) -> None:
-    assert find_solution(response, ADD) is None
+    assert find_solution(part_answer(response).answer, ADD) is None
 
 
 def test_a_program_has_the_order_of_the_reference_harnesses() -> None:

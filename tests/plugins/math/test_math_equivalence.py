@@ -231,7 +231,7 @@ def test_answer_counts_where_answers_holds_nothing(evaluator):
         {"answer": None},
         {"answer": ""},
         {"answer": " \n"},
-        {"answer": ["5"]},
+        {"answer": [["5"]]},
         {"answer": b"5"},
         {"answer": math.nan},
     ],

@@ -60,7 +60,7 @@ def test_the_right_letter_is_read(gold, letter):
 def test_a_row_without_a_certain_gold_is_unscored_with_the_reason(gold):
     scores = MultipleChoiceAccuracy().score({"choices": CITIES, **gold}, {"response": "Answer: C"})
     assert scores == {}
-    assert scores.details["reason"]
+    assert scores.details["unscored"]
 
 
 @pytest.mark.parametrize(("base", "letter"), [(0, "C"), (1, "B")])

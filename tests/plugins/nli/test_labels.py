@@ -67,7 +67,7 @@ def test_the_right_label_is_found_among_those_of_the_row(labels, gold, response)
 def test_a_row_without_a_right_label_is_unscored_with_the_reason(row):
     scores = NLILabelMatch().score(row, {"response": "SUPPORTS"})
     assert scores == {}
-    assert scores.details["reason"]
+    assert scores.details["unscored"]
 
 
 def test_of_several_right_labels_each_counts():

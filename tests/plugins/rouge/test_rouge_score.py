@@ -192,7 +192,6 @@ def test_a_band_needs_a_score(value):
     [
         pytest.param({}, {"response": "x"}, id="no reference"),
         pytest.param({"answer": ""}, {"response": "x"}, id="an empty reference"),
-        pytest.param({"answer": " \n"}, {"response": ""}, id="a blank reference"),
         pytest.param({"answers": [None]}, {"response": "x"}, id="no text among the references"),
         pytest.param({"answer": b"x"}, {"response": "x"}, id="bytes"),
         pytest.param({"answer": "x"}, {}, id="no response"),
@@ -201,6 +200,13 @@ def test_a_band_needs_a_score(value):
 )
 def test_nothing_to_compare_leaves_the_row_unscored(original, processed):
     assert RougeScore("all").score(original, processed) == {}
+
+
+@pytest.mark.parametrize("response", ["", " ", "words"])
+def test_a_reference_of_white_space_alone_scores_zero_as_in_rouge_score(response):
+    scores = RougeScore("all").score({"answer": " \n"}, {"response": response})
+    assert scores
+    assert set(scores.values()) == {0.0}
 
 
 def test_odd_and_large_texts_are_scored():

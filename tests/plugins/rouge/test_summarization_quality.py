@@ -50,7 +50,8 @@ def test_the_committee_example_has_its_true_value_and_not_the_quoted_one():
     [
         pytest.param({"answer": ""}, "anything", ONE, id="an empty reference asks for nothing"),
         pytest.param({"answer": ""}, "", ONE, id="both empty follow the reference"),
-        pytest.param({"answer": " \n"}, "anything", ONE, id="a blank reference is an empty one"),
+        pytest.param({"answer": " \n"}, "anything", ZERO, id="a reference of white space alone"),
+        pytest.param({"answers": [" ", "\t"]}, "", ZERO, id="references of white space alone"),
         pytest.param({"answers": [""]}, "anything", ONE, id="one empty alternative"),
         pytest.param({"answer": "words"}, "", ZERO, id="an empty response"),
         pytest.param({"answer": "words"}, " \t", ZERO, id="a blank response"),
@@ -58,7 +59,7 @@ def test_the_committee_example_has_its_true_value_and_not_the_quoted_one():
         pytest.param({"answer": None}, "anything", {}, id="a reference that is None"),
         pytest.param({"answer": float("nan")}, "anything", {}, id="the NaN of a data frame"),
         pytest.param({"answer": b"words"}, "words", {}, id="bytes"),
-        pytest.param({"answer": ["words"]}, "words", {}, id="a list where a text belongs"),
+        pytest.param({"answer": ["words"]}, "words", ONE, id="a list of alternatives in answer"),
         pytest.param({"answers": []}, "anything", {}, id="no alternatives"),
         pytest.param({"answers": [None, ["nested"]]}, "anything", {}, id="alternatives without a text"),
         pytest.param({"answer": "words"}, None, {}, id="a response that is None"),

@@ -12,11 +12,12 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from context_bench.answers import REFERENCE_FIELDS
 from context_bench.records import AGREEMENT
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.tokens import PROMPT_FIELDS
 
-GOLD = ("answer", "answers")
+GOLD = REFERENCE_FIELDS
 
 
 @frozen

@@ -45,7 +45,7 @@ class Pending:
     @property
     def pair(self) -> tuple[Any, Any]:
         """Private copies of the example and the output."""
-        return isolate(self.job.example), isolate(self.answer.output)
+        return isolate(self.job.example), isolate(self.answer.parted)
 
     def add(self, scorer: Scorer, found: Any) -> None:
         """Take what an evaluator returned, or the exception that it raised."""

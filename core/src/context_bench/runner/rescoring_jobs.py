@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from context_bench.answers import part_answer
 from context_bench.errors import StoreError
 from context_bench.runner.agreement import GOLD, Reference
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
@@ -165,7 +166,7 @@ class _Responses:
         if not isinstance(response, str):
             return _Seen.of(plain.example, f"the reference {self._label} has no response to this example")
         example = {name: value for name, value in plain.example.items() if name not in GOLD}
-        return _Seen.of({**example, "answer": response})
+        return _Seen.of({**example, "answer": part_answer(response).answer})
 
 
 def _is_stale(scorer: Scorer, before: tuple[bytes, str | None] | None, job: Job, digest: bytes) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve
 
+from context_bench.answers import parted_output
 from context_bench.errors import WiringError
 from context_bench.prices import Prices
 from context_bench.records import Failure, Usage
@@ -224,7 +225,7 @@ class Workbench:
                 evaluations.append(StoredEvaluation(scorer.number, key, {}, unscored=missing))
                 continue
             try:
-                found = scorer.evaluator.score(isolate(job.example), isolate(answer.output))
+                found = scorer.evaluator.score(isolate(job.example), isolate(answer.parted))
                 evaluation = self._evaluation(scorer, key, found)
             except Exception as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
                 failures.append((scorer.number, self._failure("evaluator", error, scorer.id)))
@@ -336,6 +337,14 @@ class Answer:
     digest: bytes
     measured: Measured
     more_attempts: int = 0
+    _parted: Mapping[str, Any] | None = None
+
+    @property
+    def parted(self) -> Mapping[str, Any]:
+        """The output as evaluators get it: see :func:`context_bench.answers.parted_output`."""
+        if self._parted is None:
+            self._parted = parted_output(self.output)
+        return self._parted
 
     @classmethod
     def stored(cls, output: Mapping[str, Any]) -> Answer:

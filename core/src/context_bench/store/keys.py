@@ -156,7 +156,7 @@ def score_key(response: bytes, output: bytes, evaluator: bytes, gold: bytes) -> 
         gold: :func:`example_key` over the fields that the evaluator reads; :func:`agreement_key` of it where another
             system's response stood in for the answer.
     """
-    return _short(b"context-bench score 1", response, output, evaluator, gold)
+    return _short(b"context-bench score 2", response, output, evaluator, gold)
 
 
 def _short(name: bytes, *parts: bytes) -> bytes:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
+from context_bench.answers import NO_ANSWER, answer_of, gold, text_of
+from context_bench.records import Scores
 from context_bench_answer_quality.normalization import UNSPACED, character_tokens, word_tokens
-from context_bench_answer_quality.references import references_of, text_of
 
 Contains = Literal["substring", "word"]
 Tokens = Literal["words", "characters"]
@@ -29,8 +30,9 @@ class AnswerQuality:
     recall       the share of the reference's tokens that the response has
     contains     1.0 if the reference stands in the response as it is, ignoring case
 
-    With several references in `answers`, each score is that of its best reference. Without a reference, or with an
-    empty one, the row is unscored: `{}`. An empty response scores 0.0.
+    What counts of a response is its answer (`context_bench.answers.part_answer`), what counts of an example are its
+    `references`; with several of them, each score is that of its best one. Without a reference, or with an empty one, the
+    row is unscored: `{}`, with the reason in the details. An empty answer scores 0.0.
 
     Args:
         contains: "word" finds the reference on word boundaries only, so that "no" is not in "know".
@@ -59,13 +61,15 @@ class AnswerQuality:
         return {"contains": self.contains, "tokens": self.tokens, "rules": self.rules}
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
-        """The four scores of `processed["response"]` against `original["answers"]` or `original["answer"]`."""
-        response = text_of(processed.get("response"))
+        """The four scores of the answer in `processed["response"]` against the references of the example."""
+        response = answer_of(processed)
         if response is None:
-            return {}
-        texts = references_of(original)
+            return Scores({}, {"unscored": NO_ANSWER})
+        _, texts, reason = gold(original)
         if not texts:
-            return self._without_reference(response) if texts is not None else {}
+            if self.rules == "squad-2.0" and _is_unanswerable(original):
+                return _all(float(not response.strip()))
+            return Scores({}, {"unscored": reason})
         if not response or response.isspace():
             return _all(0.0)
 
@@ -94,8 +98,10 @@ class AnswerQuality:
                 contains = float(self.contains == "substring" or _on_word_boundaries(wanted_text, lowered))
         return {"f1": f1, "exact_match": exact_match, "recall": recall, "contains": contains}
 
-    def _without_reference(self, response: str) -> dict[str, float]:
-        return _all(float(not response.strip())) if self.rules == "squad-2.0" else {}
+
+def _is_unanswerable(original: Mapping[str, Any]) -> bool:
+    """Whether an example names its answer, and the answer is that there is none."""
+    return original.get("answers") is not None or text_of(original.get("answer")) is not None
 
 
 def _read(text: str, tokenize: Callable[[str], list[str]]) -> tuple[str, list[str]]:

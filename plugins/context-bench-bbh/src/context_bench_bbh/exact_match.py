@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from context_bench.answers import NO_ANSWER, answer_of, gold
+from context_bench.records import Scores
+
 _AROUND = " \t\r\n*`"
-
-
-class Scores(dict[str, float]):
-    """Scores by key, with ``details`` about how they came about."""
-
-    def __init__(self, scores: Mapping[str, float], details: Mapping[str, Any]) -> None:
-        super().__init__(scores)
-        self.details = dict(details)
 
 
 class BBHExactMatch:
@@ -53,16 +47,16 @@ class BBHExactMatch:
         """Score one response.
 
         Args:
-            original: The example: ``answers`` (any of them is right) or ``answer``.
+            original: The example; any of its references is right (`context_bench.answers.references`).
             processed: The output: ``response``.
 
         Returns:
             ``{"bbh_exact_match": 0.0 or 1.0}``, or ``{}`` where there is no target or no response.
         """
-        targets = set(_targets(original))
-        response = _text(processed.get("response"))
-        if not targets or response is None:
-            return {}
+        found, response = gold(original), answer_of(processed)
+        if not found.texts or response is None:
+            return Scores({}, {"unscored": found.reason or NO_ANSWER})
+        targets = set(map(_bare, found.texts))
         answer, is_stated = self._answer(response)
         return Scores(
             {"bbh_exact_match": float(answer in targets)}, {"extracted": answer[:500], "is_stated": is_stated}
@@ -86,23 +80,3 @@ def _bare(line: str) -> str:
     ('(B)', 'True', '] } )')
     """
     return line.strip(_AROUND).removesuffix(".").strip(_AROUND)
-
-
-def _targets(original: Mapping[str, Any]) -> Iterator[str]:
-    answers = original.get("answers")
-    texts = [_text(value) for value in (answers if isinstance(answers, (list, tuple)) else [answers])]
-    if not any(text and text.strip() for text in texts):
-        texts = [_text(original.get("answer"))]
-    return (_bare(text) for text in texts if text and text.strip())
-
-
-def _text(value: Any) -> str | None:
-    """A text, or a finite number or truth value as a text; ``None`` for anything else."""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, (bool, int, float)) or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    try:
-        return str(value)
-    except ValueError:  # an integer of more digits than Python prints
-        return None

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from context_bench.answers import NO_ANSWER, answer_of
+from context_bench.records import Scores
 from context_bench_code import sandbox
 from context_bench_code.errors import SandboxError
 from context_bench_code.problem import job_of
@@ -14,14 +16,6 @@ from context_bench_code.tiers import TIERS
 _MOST_SECONDS = 24 * 3600
 _LEAST_MEMORY, _MOST_MEMORY = 64, 1024 * 1024
 _TIERS = ("auto", *(tier.name for tier in TIERS))
-
-
-class Scores(dict[str, float]):
-    """Scores by key, and beside them `details`: how the program ended, where, and behind which walls."""
-
-    def __init__(self, scores: Mapping[str, float], details: dict[str, Any]) -> None:
-        super().__init__(scores)
-        self.details = details
 
 
 class CodeExecution:
@@ -82,10 +76,12 @@ class CodeExecution:
         Raises:
             SandboxError: No program can be run here.
         """
-        response = processed.get("response")
-        job = job_of(original, response) if isinstance(response, str) else None
+        response = answer_of(processed)
+        if response is None:
+            return Scores({}, {"unscored": NO_ANSWER})
+        job = job_of(original, response)
         if job is None:
-            return {}
+            return Scores({}, {"unscored": "the example has no tests that could be run"})
         tier, verdict = sandbox.run(
             job,
             timeout=self.timeout,
@@ -95,7 +91,7 @@ class CodeExecution:
         )
         details = {"outcome": verdict.outcome, "tier": tier, "seconds": round(verdict.seconds, 4), **verdict.facts}
         if verdict.outcome == "broken tests":
-            return Scores({}, details)
+            return Scores({}, {**details, "unscored": "the example's tests are no Python"})
         return Scores({"pass_at_1": 1.0 if verdict.passed else 0.0}, details)
 
     def isolation(self) -> str:

@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from context_bench.answers import NO_ANSWER, answer_of
+from context_bench.records import Scores
 from context_bench_ifeval.instructions import Check
 from context_bench_ifeval.nearest import nearest
 from context_bench_ifeval.row import checks, instruction_ids
 from context_bench_ifeval.variants import relaxed_variants
 
 _LOOSE = ("variants", "majority")
-
-
-class Scores(dict[str, float]):
-    """The scores of a response, with what they were made of.
-
-    Attributes:
-        details: Verdicts per instruction and what follows from them; see `IFEvalChecker.score`.
-    """
-
-    def __init__(self, scores: Mapping[str, float], details: Mapping[str, Any]) -> None:
-        super().__init__(scores)
-        self.details = dict(details)
 
 
 class IFEvalChecker:
@@ -72,9 +62,9 @@ class IFEvalChecker:
             ([True, False], [True, True], 0.5)
         """
         ids = instruction_ids(original)
-        response = processed.get("response")
-        if not ids or not isinstance(response, str):
-            return Scores({}, {})
+        response = answer_of(processed)
+        if not ids or response is None:
+            return Scores({}, {"unscored": NO_ANSWER if ids else "the example has no instructions"})
         strict, loose = _verdicts(checks(original, ids), response)
         fraction = sum(strict) / len(ids)
         majority = fraction > 0.5

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from context_bench.answers import part_answer
 from context_bench_judge.scale import Scale
 
 _LONGEST_REPLY = 100_000
@@ -23,7 +24,6 @@ _NUMBER = re.compile(
     r"(?:\s*(?:-|~|to|or)\s*(?P<other>\d+(?:\.\d+)?)(?![\w/%]))?",
     re.IGNORECASE,
 )
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _OTHER_SCALE = "\x00"
 
 
@@ -62,13 +62,6 @@ def mentions(reply: str, scale: Scale) -> list[Mention]:
     return [_mention(match) for match in matches]
 
 
-def without_thoughts(reply: str) -> str:
-    """Return a reply without the reasoning that some models put before it in tags."""
-    if "</think>" in reply and "<think>" not in reply:
-        reply = reply.rpartition("</think>")[2]
-    return _THOUGHT.sub("", reply)
-
-
 def _mention(match: re.Match[str]) -> Mention:
     highest, other = match["highest"], match["other"]
     return Mention(
@@ -88,7 +81,7 @@ def _as_number(written: str) -> float:
 
 def _plain(reply: str) -> str:
     """Return a reply without its dress: emphasis, typographic quotes and dashes, full-width digits."""
-    text = without_thoughts(reply)
+    text = part_answer(reply).answer
     if len(text) > _LONGEST_REPLY:
         text = text[: _LONGEST_REPLY // 4] + "\n" + text[-_LONGEST_REPLY * 3 // 4 :]
     text = re.sub(r"(?<=\d)\s?½", ".5", text)

@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from context_bench.answers import part_answer
 from context_bench_judge.json_reply import json_objects, values_of
-from context_bench_judge.mentions import Mention, mentions, without_thoughts
+from context_bench_judge.mentions import Mention, mentions
 from context_bench_judge.rating_forms import FORMS
 from context_bench_judge.scale import Scale
 from context_bench_judge.unreadable import UnreadableReply, beginning_of
@@ -51,9 +52,9 @@ def read_rating(reply: str, scale: Scale | str | Sequence[float] = (1, 5)) -> fl
         UnreadableReply: There is no rating, more than one, or none on this scale; the message says which.
     """
     ends = Scale.of(scale)
-    stated = _in_json(without_thoughts(reply), ends) or _in_words(reply, ends) or _in_stars(reply, ends)
+    stated = _in_json(part_answer(reply).answer, ends) or _in_words(reply, ends) or _in_stars(reply, ends)
     if stated is None:
-        raise UnreadableReply(f"the judge gave no rating: {beginning_of(without_thoughts(reply) or reply)}")
+        raise UnreadableReply(f"the judge gave no rating: {beginning_of(part_answer(reply).answer or reply)}")
     return _checked(stated, ends)
 
 
@@ -92,7 +93,7 @@ def _stated_in(value: Any, scale: Scale) -> Mention:
 
 
 def _in_stars(reply: str, scale: Scale) -> Mention | None:
-    runs = [run.group() for run in _STARS.finditer(without_thoughts(reply))]
+    runs = [run.group() for run in _STARS.finditer(part_answer(reply).answer)]
     if not runs:
         return None
     full, empty = (sum(map(runs[-1].count, marks)) for marks in ("★⭐🌟", "☆"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from context_bench.answers import part_answer
 from context_bench_http.usage import add_usage
 from context_bench_judge.json_reply import json_objects, values_of
-from context_bench_judge.mentions import without_thoughts
 from context_bench_judge.unreadable import UnreadableReply, beginning_of
 from context_bench_openai import ChatReply
 
@@ -70,7 +70,7 @@ class Record:
 
 def _reason(text: str) -> str:
     """Return the reason that a reply gives: the field of that name, or all of it."""
-    plain = without_thoughts(text).strip()
+    plain = part_answer(text).answer.strip()
     reasons = (value for fields in json_objects(plain) for value in values_of(fields, _REASONS))
     reason = next((value for value in reasons if isinstance(value, str)), plain)
     return reason[:_LONGEST_REASON]

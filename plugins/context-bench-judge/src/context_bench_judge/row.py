@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from context_bench.answers import gold, part_answer
+
 
 class UnjudgeableRow(ValueError):  # noqa: N818 - says what the row is
     """The row holds nothing that could be judged; the message says what is missing."""
@@ -41,13 +43,14 @@ class Row:
         if isinstance(response, (bytes, bytearray, Mapping)) or not isinstance(response, (str, int, float)):
             raise UnjudgeableRow(f"the response is {_kind(response)}, not text")
         context, question = text_of(original.get("context")), text_of(original.get("question"))
-        conversation = _conversation(original, processed, str(response))
+        answer = part_answer(str(response)).answer
+        conversation = _conversation(original, processed, answer)
         asked = {question.strip(), *(text.strip() for role, text in conversation if role != "assistant")}
         row = cls(
             task=question if question.strip() else context,
             context=context if question.strip() and context.strip() not in asked else "",
             references=_references(original),
-            response=str(response),
+            response=answer,
             conversation=conversation,
         )
         if not (row.task.strip() or row.references or row.conversation):
@@ -85,13 +88,10 @@ def text_of(value: Any) -> str:
 
 
 def _references(original: Mapping[str, Any]) -> tuple[str, ...]:
-    answers = original.get("answers")
-    listed = answers if isinstance(answers, (list, tuple)) else [answers]
-    several = tuple(text for text in map(text_of, listed) if text.strip())
-    if several:
-        return tuple(dict.fromkeys(several))
-    single = text_of(original.get("answer"))
-    return (single,) if single.strip() else ()
+    found = gold(original)
+    if found.texts:
+        return found.texts
+    return tuple(dict.fromkeys(text for text in map(text_of, found.values) if text.strip()))
 
 
 def _conversation(
@@ -100,7 +100,7 @@ def _conversation(
     """Return the turns with the replies to them; the last reply is the response."""
     turns = [_turn(turn) for turn in _sequence(original.get("turns"))]
     replies = [
-        text_of(reply.get("content") if isinstance(reply, Mapping) else reply)
+        part_answer(text_of(reply.get("content") if isinstance(reply, Mapping) else reply)).answer
         for reply in _sequence(processed.get("turn_responses"))
     ]
     open_turns = [

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from typing import Literal
 
+from context_bench.answers import part_answer
 from context_bench_judge.json_reply import json_objects, values_of
-from context_bench_judge.mentions import without_thoughts
 from context_bench_judge.unreadable import UnreadableReply, beginning_of
 
 Verdict = Literal["A", "B", "tie"]
@@ -125,10 +125,10 @@ def _side(match: re.Match[str]) -> Verdict:
 
 
 def _refuse(reply: str) -> Verdict:
-    raise UnreadableReply(f"the judge preferred neither: {beginning_of(without_thoughts(reply) or reply)}")
+    raise UnreadableReply(f"the judge preferred neither: {beginning_of(part_answer(reply).answer or reply)}")
 
 
 def _plain(reply: str) -> str:
-    text = unicodedata.normalize("NFKC", without_thoughts(reply)[-50_000:])
+    text = unicodedata.normalize("NFKC", part_answer(reply).answer[-50_000:])
     text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', text))
     return re.sub(r"\*+|`+|^[ \t]*(?:#+|>)[ \t]*", "", text, flags=re.MULTILINE)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any, NamedTuple
 
+from context_bench.answers import NO_ANSWER, answer_of, gold
+from context_bench.records import Scores
 from context_bench_math import exact, limits
 from context_bench_math.extraction import Extraction, extract, extract_reference
 from context_bench_math.pool import WorkerPool
@@ -20,14 +21,6 @@ _WRITERS_OF_POINT_GROUPS = re.compile(r"\b(?:antwort|respuesta|resposta|risposta
 _LANGUAGES_WITH_POINT_GROUPS = frozenset(
     ["de", "es", "it", "pt", "nl", "id", "tr", "da", "el", "ca", "hr", "ro", "sl", "vi"]
 )
-
-
-class Scores(dict[str, float]):
-    """Scores by key, with ``details`` about how they came about."""
-
-    def __init__(self, scores: Mapping[str, float], details: Mapping[str, Any]) -> None:
-        super().__init__(scores)
-        self.details = dict(details)
 
 
 class Verdict(NamedTuple):
@@ -77,10 +70,10 @@ class MathEquivalence:
         Returns:
             ``{"math_equiv": 0.0 or 1.0}``, or ``{}`` where there is no reference or no response.
         """
-        references = list(_references(original))
-        response = _text(processed.get("response"))
-        if not references or response is None:
-            return {}
+        found, response = gold(original), answer_of(processed)
+        if not found.texts or response is None:
+            return Scores({}, {"unscored": found.reason or NO_ANSWER})
+        references = [extract_reference(text) for text in found.texts]
         extraction = extract(response)
         verdict = self._best(references, extraction, _has_point_groups(original, response, extraction))
         details: dict[str, Any] = {
@@ -157,31 +150,6 @@ def _answer_for(reference: Reading, extraction: Extraction) -> str:
     if len(reference.items) > 1 and len(extraction.parts) > 1:
         return ", ".join(extraction.parts)
     return extraction.answer
-
-
-def _references(original: Mapping[str, Any]) -> Iterator[str]:
-    answers = original.get("answers")
-    values = answers if isinstance(answers, (list, tuple)) else [answers]
-    texts = [text for text in map(_text, values) if text and text.strip()]
-    if not texts:
-        texts = [text for text in [_text(original.get("answer"))] if text and text.strip()]
-    return map(extract_reference, texts)
-
-
-def _text(value: Any) -> str | None:
-    """A text or a finite number as a text; ``None`` for anything else."""
-    if isinstance(value, str):
-        return value
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or (isinstance(value, float) and not math.isfinite(value))
-    ):
-        return None
-    try:
-        return str(value)
-    except ValueError:  # an integer of more digits than Python prints
-        return None
 
 
 def _has_point_groups(original: Mapping[str, Any], response: str, extraction: Extraction) -> bool:

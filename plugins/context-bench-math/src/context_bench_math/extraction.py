@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from context_bench.answers import part_answer
 from context_bench_math.boxes import last_boxed
 from context_bench_math.notation import ascii_signs, plain
 from context_bench_math.pieces import Piece, pieces
@@ -31,14 +32,12 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _CALCULATION = re.compile(r"<<[^<>\n]*(?:>>|\Z)")
-_TURN_END = re.compile(r"<\|(?:im_start|im_end|endoftext|eot_id|end_of_text|user|end)\|>")
 _LONGEST_RESPONSE = 200_000
 _LONGEST_STATEMENT = 1000
 _LONGEST_BARE = 300
 _LONGEST_WORDS = 100
 _MOST_LABELS = 200
 _WINDOW = 2000
-_THOUGHT_END = "</think>"
 
 
 class Extraction(NamedTuple):
@@ -66,15 +65,11 @@ def extract(response: str) -> Extraction:
     >>> extract("16 - 7 = 9 eggs, so the answer is 18 dollars.")
     Extraction(answer='18 dollars', rule='stated', said='18 dollars', parts=())
     """
+    response = part_answer(response).answer
     if len(response) > _LONGEST_RESPONSE:
         response = _decisive_part(response)
-    if "<|" in response and (turn := _TURN_END.search(response, 1)):
-        response = response[: turn.start()]
     if "<<" in response:
         response = _CALCULATION.sub("", response)
-    if _THOUGHT_END in response:
-        thought, _, rest = response.rpartition(_THOUGHT_END)
-        response = rest if rest.strip() else thought
     return _marked(response) or _stated(response) or _bare(response) or _last(response)
 
 

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from context_bench.answers import NO_ANSWER, part_answer, reply_of
+from context_bench.records import Scores
 from context_bench_multiple_choice.extraction import Finding, find_letter
 from context_bench_multiple_choice.gold import gold_of
 from context_bench_multiple_choice.mmlu_pro import mmlu_pro_letter
-
-
-class Scores(dict[str, float]):
-    """Scores of one row, with how they came about in `details`."""
-
-    def __init__(self, scores: Mapping[str, float] | None = None, details: Mapping[str, Any] | None = None) -> None:
-        super().__init__(scores or {})
-        self.details: dict[str, Any] = dict(details or {})
 
 
 class MultipleChoiceAccuracy:
@@ -67,10 +61,10 @@ class MultipleChoiceAccuracy:
         """
         gold = gold_of(original, self.index_base)
         if not gold.letters:
-            return Scores(details={"reason": gold.reason})
-        response = processed.get("response")
-        if not isinstance(response, str):
-            return Scores(details={"reason": "the output has no text under 'response'"})
+            return Scores(details={"unscored": gold.reason})
+        response = reply_of(processed)
+        if response is None:
+            return Scores(details={"unscored": NO_ANSWER})
         finding = self._find(response, gold.choices, max(gold.letters))
         details: dict[str, Any] = {"letter": finding.letter, "gold": "/".join(sorted(gold.letters))}
         shown = {"how": finding.how, "quote": finding.quote, "reason": finding.reason}
@@ -81,7 +75,7 @@ class MultipleChoiceAccuracy:
 
     def _find(self, response: str, choices: tuple[str, ...], highest: str) -> Finding:
         if self.parity == "mmlu-pro":
-            letter = mmlu_pro_letter(response)
+            letter = mmlu_pro_letter(part_answer(response).answer)
             return Finding(letter, how="mmlu-pro") if letter else Finding(None, reason="no letter found")
         options = None if choices else max(10, ord(highest) - ord("A") + 1)
         return find_letter(response, choices, options, self.several)

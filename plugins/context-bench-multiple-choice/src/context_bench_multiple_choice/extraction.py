@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from context_bench.answers import part_answer
 from context_bench_multiple_choice.answer_first import first_answer
-from context_bench_multiple_choice.answer_part import answer_part
 from context_bench_multiple_choice.claims import Claim, Strength, conclusion
 from context_bench_multiple_choice.lines import Labels
 from context_bench_multiple_choice.mentions import mentions
@@ -17,6 +17,7 @@ from context_bench_multiple_choice.statements import statements
 from context_bench_multiple_choice.verdicts import verdicts
 
 DEFAULT_OPTIONS = 10  # letters A to J, where the number of options is not known
+_HEAD, _TAIL = 4_000, 20_000
 FIRST = "first of several bare answers"
 
 
@@ -57,12 +58,17 @@ def find_letter(
     """
     if not response.strip():
         return Finding(None, reason="the response is empty")
-    text = answer_part(response)
+    text = _shortened(part_answer(response).answer.strip())
     if not text:
         return Finding(None, reason="the response is all reasoning and no answer")
     number = options or len(choices) or DEFAULT_OPTIONS
     letters = string.ascii_uppercase[:number]
     return _find(text, dict(zip(letters, choices)), letters, several)
+
+
+def _shortened(text: str) -> str:
+    """The first and last characters of a huge text: an answer stands at the beginning or at the end."""
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
 
 
 def _find(text: str, choices: Mapping[str, str], letters: str, several: str) -> Finding:

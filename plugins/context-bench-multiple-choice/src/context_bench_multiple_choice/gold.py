@@ -8,6 +8,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from context_bench.answers import gold
 from context_bench_multiple_choice.option_text import squash
 from context_bench_multiple_choice.tokens import plain
 
@@ -41,13 +42,15 @@ def gold_of(original: Mapping[str, Any], index_base: int | None = None) -> Gold:
         found = _letter(letter, choices, index_base, original.get("answer"))
         reason = "" if found else f"correct_letter {_short(letter)} names no option for certain"
         return Gold(frozenset(found), choices, reason)
-    answers = original.get("answers")
-    golds = list(answers) if isinstance(answers, (list, tuple)) and answers else [original.get("answer")]
-    golds = [gold for gold in golds if not _blank(gold)]
-    if not golds:
-        return Gold(frozenset(), choices, "the example has no correct_letter and no answer")
-    letters = {found for gold in golds for found in _answer(gold, choices, index_base)}
-    return Gold(frozenset(letters), choices, "" if letters else f"the answer {_short(golds[0])} is none of the choices")
+    named = gold(original)
+    values = [value for value in named.values if not _blank(value)]
+    if not values:
+        missing = "" if named.values else "the example has no correct_letter and no answer"
+        return Gold(frozenset(), choices, missing or named.reason)
+    letters = {found for value in values for found in _answer(value, choices, index_base)}
+    return Gold(
+        frozenset(letters), choices, "" if letters else f"the answer {_short(values[0])} is none of the choices"
+    )
 
 
 def _answer(value: Any, choices: Sequence[str], index_base: int | None) -> set[str]:

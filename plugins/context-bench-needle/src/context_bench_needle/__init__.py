@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from context_bench.records import Scores
 from context_bench_needle.generator import make_row, needle
 from context_bench_needle.oracle import NeedleOracle
-from context_bench_needle.recall import NeedleRecall, Scores
+from context_bench_needle.recall import NeedleRecall
 from context_bench_needle.tasks import RULER_NAMES, TASKS, Task
 from context_bench_needle.tokens import count_tokens
 

@@ -6,17 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-
-class Scores(dict[str, float]):
-    """Scores by key, and what stands behind them in ``details``."""
-
-    def __init__(self, scores: Mapping[str, float], details: dict[str, Any]) -> None:
-        super().__init__(scores)
-        self.details = details
+from context_bench.answers import answer_of
+from context_bench.records import Scores
 
 
 class NeedleRecall:
-    """The fraction of a row's ``needles`` found in the response.
+    """The fraction of a row's ``needles`` found in the response's answer part.
 
     All needles are wanted: they are parts of one answer, not alternatives. A needle is found where the response
     contains it, upper and lower case being the same; it is what RULER calls ``string_match_all`` (its reports show it
@@ -43,7 +38,7 @@ class NeedleRecall:
         needles = _needles_of(original.get("needles"))
         read_from, text = _text_of(processed)
         if not needles or text is None:
-            return {}
+            return Scores({}, {"unscored": "there is no text to look in" if needles else "the example has no needles"})
         missing = [needle for needle in needles if not self._is_in(needle.lower(), text)]
         return Scores(
             {"needle_recall": (len(needles) - len(missing)) / len(needles)},
@@ -69,9 +64,9 @@ def _needles_of(value: object) -> list[str]:
 
 def _text_of(processed: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return the name of the field that is read, and its text in lower case."""
-    response = processed.get("response")
-    if response is not None:
-        return "response", response.lower() if isinstance(response, str) else None
+    if processed.get("response") is not None:
+        response = answer_of(processed)
+        return "response", None if response is None else response.lower()
     context = processed.get("context")
     if isinstance(context, (list, tuple)):
         context = "\n".join(part for part in context if isinstance(part, str))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from context_bench_nli.evaluator import NLILabelMatch, Scores
+from context_bench.records import Scores
+from context_bench_nli.evaluator import NLILabelMatch
 
 __all__ = ["NLILabelMatch", "Scores"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple
 
-from context_bench_nli.answer_part import answer_part
+from context_bench.answers import part_answer
 from context_bench_nli.assertions import Assertion, assertions
 from context_bench_nli.concepts import lexicon
 from context_bench_nli.grammar import word_set
@@ -14,6 +14,7 @@ from context_bench_nli.labels import LabelSet
 from context_bench_nli.sentences import Claim, Strength, claims
 from context_bench_nli.tokens import Token, plain, tokenize
 
+_HEAD, _TAIL = 4_000, 20_000  # characters
 _RETRACTIONS = word_set("wait correction sorry oops hmm reconsidering reconsider scratch")
 
 
@@ -40,7 +41,7 @@ def find_label(response: str, labels: LabelSet, repeated: Iterable[str] = ()) ->
     """
     if not response.strip():
         return Finding(None, reason="the response is empty")
-    text = plain(answer_part(response))
+    text = plain(_shortened(part_answer(response).answer.strip()))
     if not text.strip():
         return Finding(None, reason="the response is all reasoning and no answer")
     text = reduce(_without, repeated, text)
@@ -59,6 +60,11 @@ def find_label(response: str, labels: LabelSet, repeated: Iterable[str] = ()) ->
     names = ", ".join(labels.labels[place].text for place in sorted(possible))
     reason = f"ruled out others, but left {names}" if possible else "several labels, no conclusion"
     return Finding(None, reason=reason, quote=_quote(text, tokens, at))
+
+
+def _shortened(text: str) -> str:
+    """The first and last characters of a huge text: an answer stands at the beginning or at the end."""
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
 
 
 def _concluding(found: list[Claim], retractions: list[int]) -> Claim | None:

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from context_bench.answers import NO_ANSWER, reply_of
+from context_bench.records import Scores
 from context_bench_nli.conclusion import find_label
 from context_bench_nli.labels import label_set
-
-
-class Scores(dict[str, float]):
-    """Scores of one row, with how they came about in `details`."""
-
-    def __init__(self, scores: Mapping[str, float] | None = None, details: Mapping[str, Any] | None = None) -> None:
-        super().__init__(scores or {})
-        self.details: dict[str, Any] = dict(details or {})
 
 
 class NLILabelMatch:
@@ -46,10 +40,10 @@ class NLILabelMatch:
         """
         labels = label_set(original)
         if not labels.gold:
-            return Scores(details={"reason": labels.reason})
-        response = processed.get("response")
-        if not isinstance(response, str):
-            return Scores(details={"reason": "the output has no text under 'response'"})
+            return Scores(details={"unscored": labels.reason})
+        response = reply_of(processed)
+        if response is None:
+            return Scores(details={"unscored": NO_ANSWER})
         repeated = [original.get(field) for field in ("question", "claim", "hypothesis")]
         finding = find_label(response, labels, [text for text in repeated if isinstance(text, str)])
         gold = "/".join(labels.labels[place].text for place in sorted(labels.gold))

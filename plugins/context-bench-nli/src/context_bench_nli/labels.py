@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from context_bench.answers import gold
 from context_bench_nli.relations import ANY, OPENERS, TRUTH, Relation, phrases
 from context_bench_nli.tokens import plain, words
 
@@ -48,14 +49,13 @@ def label_set(original: Mapping[str, Any]) -> LabelSet:
     (['SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'], frozenset({1}))
     """
     named = _named(original.get("labels"))
-    answers = original.get("answers")
-    golds = list(answers) if isinstance(answers, (list, tuple)) and answers else [original.get("answer")]
-    golds = [gold for gold in golds if not (gold is None or gold == "")]
+    found = gold(original)
+    golds = [value for value in found.values if not (value is None or value == "")]
     if not golds:
-        return LabelSet(named, frozenset(), "the example has no answer")
+        return LabelSet(named, frozenset(), found.reason)
     if not named:
-        named = _family([gold for gold in golds if isinstance(gold, str)])
-    right = frozenset(place for gold in golds[:MOST] if (place := _place(gold, named)) is not None)
+        named = _family([value for value in golds if isinstance(value, str)])
+    right = frozenset(place for value in golds[:MOST] if (place := _place(value, named)) is not None)
     reason = "" if right else f"the answer is none of the labels: {', '.join(label.text for label in named[:9])}"
     return LabelSet(named, right, reason if named else "the answer is no label")
 

@@ -7,20 +7,13 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
+from context_bench.answers import NO_ANSWER, answer_of, gold
+from context_bench.records import Scores
 from context_bench_rouge.bands import score_band
 from context_bench_rouge.choices import Mode, RougeType, parse
 from context_bench_rouge.measures import Score, score_lcs, score_ngrams, score_summary_lcs
-from context_bench_rouge.references import references_of, text_of
 from context_bench_rouge.sentences import Splitter, lines, punkt_splitter
 from context_bench_rouge.tokenizers import TOKENIZERS, Tokenizer, stemmed, tokenizer_for
-
-
-class Scores(dict[str, float]):
-    """Scores by key, and beside them `details`: for each measure all three values, and the band of its score."""
-
-    def __init__(self, scores: Mapping[str, float], details: dict[str, Any]) -> None:
-        super().__init__(scores)
-        self.details = details
 
 
 class RougeScore:
@@ -86,11 +79,11 @@ class RougeScore:
         }
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
-        """The scores of `processed["response"]` against `original["answers"]` or `original["answer"]`."""
-        response = text_of(processed.get("response"))
-        references = references_of(original)
+        """The scores of the answer in `processed["response"]` against the references of the example."""
+        response, found = answer_of(processed), gold(original)
+        references = found.texts or tuple(text for text in found.values if isinstance(text, str) and text)
         if response is None or not references:
-            return {}
+            return Scores({}, {"unscored": NO_ANSWER if response is None else found.reason})
         compared = [self.compare(response, reference) for reference in references]
         scores: dict[str, float] = {}
         details: dict[str, Any] = {}

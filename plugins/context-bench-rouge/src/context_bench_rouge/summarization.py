@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from context_bench.answers import NO_ANSWER, answer_of, gold
+from context_bench.records import Scores
 from context_bench_rouge.lcs import lcs_length
-from context_bench_rouge.references import references_of, text_of
 
 
 def rouge_l(prediction: str, reference: str) -> dict[str, float]:
@@ -33,8 +34,9 @@ def rouge_l(prediction: str, reference: str) -> dict[str, float]:
 class SummarizationQuality:
     """Scores a summary by `rouge_l`; with several references in `answers`, by the one that gives the best F1.
 
-    An empty reference asks for nothing and gives 1.0 for all three scores; a missing one leaves the row unscored: `{}`.
-    An empty response to a reference with words in it scores 0.0.
+    An empty reference asks for nothing and gives 1.0 for all three scores; one of nothing but white space gives 0.0, as
+    rouge-score has it; a missing one leaves the row unscored: `{}`, with the reason in the details. An empty answer to a
+    reference with words in it scores 0.0.
 
     >>> SummarizationQuality().score(
     ...     {"answer": "The committee approved the budget."},
@@ -50,14 +52,14 @@ class SummarizationQuality:
         return {}
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
-        """The three scores of `processed["response"]` against `original["answers"]` or `original["answer"]`."""
-        response = text_of(processed.get("response"))
-        references = references_of(original)
-        if response is None or references is None:
-            return {}
-        if not references:
-            return _all(1.0)
-        scores = [rouge_l(response, reference) for reference in references]
+        """The three scores of the answer in `processed["response"]` against the references of the example."""
+        response, found = answer_of(processed), gold(original)
+        blank = [text for text in found.values if isinstance(text, str)]
+        if response is None or not (found.texts or blank):
+            return Scores({}, {"unscored": NO_ANSWER if response is None else found.reason})
+        if not found.texts:
+            return _all(float("" in blank))
+        scores = [rouge_l(response, reference) for reference in found.texts]
         return max(scores, key=lambda score: score["rouge_l_f1"])
 
 

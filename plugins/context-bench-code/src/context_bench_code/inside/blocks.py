@@ -11,8 +11,6 @@ from context_bench_code.inside.fitting import outdented, parse
 _OPENING = re.compile(r"^(?P<before>.*?)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
 _LANGUAGE = re.compile(r"[{. \t]*([A-Za-z0-9_+#-]*)")
 _PYTHON = {"", "python", "py", "python2", "python3", "py3", "ipython", "ipython3", "sage"}
-_REASONING = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_REASONING_END = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _MARKED = re.compile(r"\[BEGIN\](.*?)(?:\[DONE\]|\Z)", re.DOTALL)
 _ONE_LINE = re.compile(r"^[ \t]*(`{1,}|~{3,})(?:python3?|py)?[ \t]*([^`\n]+?)[ \t]*\1[ \t]*$", re.MULTILINE)
 _TRIED_ENDS = 20
@@ -23,15 +21,6 @@ class Block(NamedTuple):
 
     text: str
     is_python: bool
-
-
-def without_reasoning(text: str) -> str:
-    """The text without what stands in <think> tags; one whose opening tag was part of the prompt counts too.
-
-    >>> without_reasoning("<think>add, not subtract</think>return a + b")
-    'return a + b'
-    """
-    return _REASONING_END.sub("", _REASONING.sub("", text))
 
 
 def marked_sections(text: str) -> list[str]:

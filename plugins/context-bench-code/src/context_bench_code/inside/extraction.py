@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from context_bench_code.inside.blocks import fenced_blocks, marked_sections, without_reasoning
+from context_bench_code.inside.blocks import fenced_blocks, marked_sections
 from context_bench_code.inside.fitting import (
     Fit,
     Problem,
@@ -29,9 +29,9 @@ _TRIED = 40
 def find_solution(response: str, problem: Problem) -> Fit | None:
     """The code of a response, fitted to its problem, or None where there is no code that could be run.
 
-    A response that is code as it stands is taken as it stands. Otherwise the reasoning goes, and the code is what is
-    marked: between [BEGIN] and [DONE], or in fences. Of several blocks the last one counts that defines what the tests
-    call; imports and helpers that it lacks come from the others. Without marks, code is looked for between the words.
+    A response that is code as it stands is taken as it stands. Otherwise the code is what is marked: between [BEGIN] and
+    [DONE], or in fences. Of several blocks the last one counts that defines what the tests call; imports and helpers that
+    it lacks come from the others. Without marks, code is looked for between the words.
 
     >>> problem = Problem("def add(a, b):\\n", frozenset({"add"}))
     >>> find_solution("Sure!\\n```python\\ndef add(a, b):\\n    return a + b\\n```", problem).form
@@ -40,7 +40,6 @@ def find_solution(response: str, problem: Problem) -> Fit | None:
     text = _plain_lines(response)
     if not _MARKS.search(text) and (fit := _whole(text, problem)):
         return fit
-    text = without_reasoning(text)
     for section in [*reversed(marked_sections(text)), text]:
         for find in (_fenced, _whole) if _MARKS.search(section) else (_whole, _fenced):
             if fit := find(section, problem):

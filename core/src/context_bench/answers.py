@@ -1,0 +1,183 @@
+"""What of a response is the answer, and what of an example is the reference: one rule of each for every evaluator.
+
+The runner parts each response before evaluators see it, and an evaluator that parts it again changes nothing. So an
+evaluator gives the same score in a run and when it is called with what a model wrote.
+
+>>> part_answer("<think>Rome? No.</think>Paris<|im_end|>").answer
+'Paris'
+>>> references({"answer": "Paris", "answer_aliases": ["Paname"]})
+('Paris', 'Paname')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from context_bench.reasoning import MAY_PART, part_once
+
+REFERENCE_FIELDS = ("answers", "answer", "answer_aliases", "aliases")
+"""Fields of an example that :func:`references` reads."""
+
+NO_ANSWER = "the output has no text under 'response'"
+"""Why an evaluator of answers leaves a row unscored whose response is no text."""
+
+REPLY = "context_bench.reply"
+"""Key of an output under which evaluators find the reply as the system returned it, with its reasoning."""
+
+REASONING = "context_bench.reasoning"
+"""Key of an output under which evaluators find what was parted from the answer; absent where nothing was."""
+
+
+class Parted(NamedTuple):
+    """A response in two parts.
+
+    Attributes:
+        answer: What counts as the answer.
+        reasoning: What the model wrote to itself before, without the marks around it.
+    """
+
+    answer: str
+    reasoning: str = ""
+
+
+def part_answer(text: str) -> Parted:
+    """Part a response into its answer and the reasoning that the model wrote out.
+
+    Reasoning is what stands in ``<think>``, ``<thinking>``, ``<thought>``, ``<reasoning>``, ``<scratchpad>``, ``[THINK]``
+    and their like; before a closing tag whose opening tag was part of the prompt; behind an opening tag that nothing
+    closes; and in every channel but ``final`` of a response with channels. The marks that end a turn
+    (``<|endoftext|>``, ``<|im_end|>``, ``</s>``) go with all that follows them, and ``<answer>`` around all the rest goes.
+    A mark in quotes or in fenced code is talked about and parts nothing. A text without any mark is its own answer.
+
+    The answer of an answer is itself: ``part_answer(part_answer(text).answer).answer == part_answer(text).answer``.
+
+    >>> part_answer("It may be Rome.</think>Paris")
+    Parted(answer='Paris', reasoning='It may be Rome.')
+    >>> part_answer("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Paris<|return|>")
+    Parted(answer='Paris', reasoning='Hm.')
+    """
+    answer = text
+    reasoning: list[str] = []
+    while MAY_PART.search(answer):
+        rest, thoughts = part_once(answer)
+        reasoning += thoughts
+        if rest == answer:
+            break
+        answer = rest
+    return Parted(answer, "\n".join(reasoning))
+
+
+def answer_of(processed: Mapping[str, Any]) -> str | None:
+    """Return the answer part of an output's ``response``; None where that is no text."""
+    response = text_of(processed.get("response"))
+    return None if response is None else part_answer(response).answer
+
+
+def reply_of(processed: Mapping[str, Any]) -> str | None:
+    """Return an output's reply as the system returned it; None where that is no text."""
+    return text_of(processed.get(REPLY, processed.get("response")))
+
+
+def parted_output(output: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an output as evaluators get it: ``response`` is the answer, ``REPLY`` the reply, ``REASONING`` the rest.
+
+    Every other key is as it was. An output without a text under ``response`` is returned as it is.
+    """
+    reply = output.get("response")
+    if not isinstance(reply, str):
+        return output
+    answer, reasoning = part_answer(reply)
+    parted = {**output, "response": answer, REPLY: output.get(REPLY, reply)}
+    if reasoning:
+        parted[REASONING] = reasoning
+    return parted
+
+
+class Gold(NamedTuple):
+    """What an example offers to hold an answer against.
+
+    Attributes:
+        values: All alternatives as the example has them, blank ones too: texts, numbers.
+        texts: Those that are texts or numbers and are not blank, as texts, each once.
+        reason: Why there is no such text; empty where there is one.
+    """
+
+    values: tuple[Any, ...]
+    texts: tuple[str, ...]
+    reason: str = ""
+
+
+def references(example: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the reference answers of an example, any of which is right; none of them is blank.
+
+    They are those of ``answers``, or else of ``answer``, and those of ``answer_aliases`` and ``aliases``. Each field may
+    hold a text, a number, a list of them, or a mapping with ``text`` (SQuAD) or ``value`` and ``aliases`` (TriviaQA).
+
+    >>> references({"answer": ["Paris", 7]}), references({"answers": {"text": ["Paris"]}}), references({"answer": " "})
+    (('Paris', '7'), ('Paris',), ())
+    """
+    return gold(example).texts
+
+
+def gold(example: Mapping[str, Any]) -> Gold:
+    """Return what an example offers to hold an answer against, and where that is nothing why.
+
+    >>> gold({"answer": [["Paris"]]}).reason
+    "the example's answer holds a list, which is no text"
+    """
+    only = example.get("answers")
+    if type(only) is list and len(only) == 1 and type(only[0]) is str and only[0].strip() and not _has_aliases(example):
+        return Gold((only[0],), (only[0],))  # one reference, as most examples have
+    for field in ("answers", "answer"):
+        values = tuple(_alternatives(example.get(field)))
+        texts = _texts(values)
+        if texts or (field == "answer" and values):
+            break
+    else:
+        field, values = "answers", tuple(_alternatives(only))
+    for alias in _ALIASES:
+        values += tuple(_alternatives(example.get(alias)))
+    texts = _texts(values)
+    return Gold(values, texts, "" if texts else _why_none(field, values))
+
+
+def text_of(value: object) -> str | None:
+    """Return a text, or a number as a text; None for what is neither, such as None, bytes, a list or NaN."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return None if math.isnan(value) else str(value)
+    # Python refuses to print an integer of more than 4,300 digits.
+    return str(value) if isinstance(value, int) and value.bit_length() < 14_000 else None
+
+
+_ALIASES = REFERENCE_FIELDS[2:]
+
+
+def _has_aliases(example: Mapping[str, Any]) -> bool:
+    return any(example.get(alias) for alias in _ALIASES)
+
+
+def _alternatives(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        for name in ("text", "value", "aliases"):
+            yield from _alternatives(value.get(name))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _alternatives(item) if isinstance(item, Mapping) else (item,)
+    elif value is not None:
+        yield value
+
+
+def _texts(values: Sequence[Any]) -> tuple[str, ...]:
+    texts = [value if type(value) is str else text_of(value) for value in values]
+    return tuple(dict.fromkeys([text for text in texts if text and not text.isspace()]))
+
+
+def _why_none(field: str, values: Sequence[Any]) -> str:
+    strange = [value for value in values if text_of(value) is None and not (isinstance(value, float) or value is None)]
+    if strange:
+        return f"the example's {field} holds a {type(strange[0]).__name__}, which is no text"
+    return f"the example's {field} is blank" if values else "the example has no answer or answers"
