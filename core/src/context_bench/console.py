@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["printable", "say", "styled", "table", "tell", "warn", "width", "wrapped", "write_json"]
+__all__ = ["printable", "say", "styled", "table", "tell", "warn", "wrapped", "write_json"]
 
 
 def say(text: str = "") -> None:
@@ -34,10 +34,10 @@ def warn(text: str) -> None:
 
 
 def write_json(value: Any) -> None:
-    """Write a value to standard output as strict JSON; what is not printable is escaped in it, and reads back the same."""
+    """Write a value to standard output as strict JSON: numbers that are not finite are null, what is not printable is escaped."""
     import json
 
-    written = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    written = json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(_UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], written) + "\n")
     sys.stdout.flush()
 
@@ -146,6 +146,14 @@ def _write(text: str, *, to_errors: bool) -> None:
         codes, _, rest = piece.partition("m")
         shown += f"\x1b[{codes}m{printable(rest)}"
     click.echo(shown, err=to_errors)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and value - value != 0 else value
 
 
 def _columns(text: str) -> int:

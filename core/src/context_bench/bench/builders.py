@@ -109,6 +109,17 @@ def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str
     return _labels([safe_spec(catalog, asked) if isinstance(asked, SystemSpec) else asked for asked in systems])
 
 
+def baseline_of(labels: Sequence[str], named: str | None = None) -> str | None:
+    """Return which system the others' prompts are compared with.
+
+    That is the one that the user named, else the one that is called ``direct`` or ``baseline``.
+    """
+    return named if named is not None else next((label for label in labels if label in _BASELINES), None)
+
+
+_BASELINES = ("direct", "baseline")
+
+
 def make_slots(
     catalog: Catalog,
     systems: Sequence[SystemSpec | Any],

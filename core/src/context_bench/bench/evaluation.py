@@ -11,6 +11,7 @@ from weakref import finalize
 
 from context_bench.bench.baseline import with_baseline
 from context_bench.bench.builders import (
+    baseline_of,
     describe_examples,
     make_slots,
     make_stream,
@@ -18,7 +19,6 @@ from context_bench.bench.builders import (
     unpriced,
     with_reader,
 )
-from context_bench.bench.first_rows import baseline_of
 from context_bench.bench.planner import Planner
 from context_bench.bench.provenance import provenance
 from context_bench.bench.requests import check_limits, check_reference, selection_of

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from context_bench import __version__
 from context_bench.bench.builders import (
+    baseline_of,
     describe_dataset,
     find_dataset,
     make_slots,
@@ -20,7 +21,6 @@ from context_bench.bench.builders import (
     unpriced,
     with_reader,
 )
-from context_bench.bench.first_rows import baseline_of
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
 from context_bench.bench.run import Session, now

@@ -11,7 +11,6 @@ from context_bench.cli.groups import CommandGroup
 
 _COMMANDS = {
     "run": ("context_bench.cli.run:run", "Give a dataset's examples to systems and score the answers."),
-    "preflight": ("context_bench.cli.preflight:preflight", "Find what would make a run deceive, with a few requests."),
     "resume": ("context_bench.cli.runs:resume", "Finish a run that was interrupted."),
     "rescore": ("context_bench.cli.runs:rescore", "Score stored responses with new or changed evaluators."),
     "report": ("context_bench.cli.runs:report", "Show or write the result of a run file."),
@@ -19,7 +18,6 @@ _COMMANDS = {
     "verify": ("context_bench.cli.verify:verify", "Tell whether a run file is whole and its scores come out again."),
     "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
     "explain": ("context_bench.cli.explain:explain", "Tell why things are as they are."),
-    "doctor": ("context_bench.cli.doctor:doctor", "Look over this installation: versions, plugins, keys, endpoints."),
     "plugins": ("context_bench.cli.plugins:plugins", "What is installed, in what state, wired to what."),
     "datasets": ("context_bench.cli.components:datasets", "The installed datasets."),
     "systems": ("context_bench.cli.components:systems", "The installed systems."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from context_bench.errors import PluginError, UnknownNameError
@@ -103,6 +103,18 @@ class Component(NamedTuple):
 
         loaded, thing, _ = try_load(self)
         return loaded, thing
+
+    def build(self, options: Mapping[str, Any]) -> Any:
+        """Return what it makes with these options, and those that the environment gives.
+
+        Raises:
+            ContextBenchError: It cannot be loaded or set up.
+        """
+        import os
+
+        from context_bench.plugins.loading import build
+
+        return build(self, options, os.environ)
 
     def manifest_faults(self) -> list[str]:
         """Return what its manifest says wrongly about it, a line each."""

@@ -7,6 +7,7 @@ that a blocked plugin is never called.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from context_bench.errors import PluginError
@@ -23,11 +24,23 @@ PROJECT = "context_bench"
 class HookSpecification:
     """The hooks there are. Implement any of them; name only the arguments that you use."""
 
-    def context_bench_run_started(self, config: dict[str, Any]) -> None:
-        """Called once before the first system call, with what was asked for (secrets taken out)."""
+    def context_bench_run_started(
+        self, config: dict[str, Any], systems: list[dict[str, Any]], warn: Callable[[str], None]
+    ) -> None:
+        """Called once before the first system call.
 
-    def context_bench_row_finished(self, row: EvalRow) -> None:
-        """Called after a row was committed, on the thread that writes the run file: be quick."""
+        Args:
+            config: What was asked for, secrets taken out.
+            systems: The ``label`` and ``endpoint`` (None for a system without one) of each slot, and whether it
+                ``is_baseline``.
+            warn: Tells the user something, once, on standard error and in the run file; from any thread.
+        """
+
+    def context_bench_row_finished(self, row: EvalRow) -> bool | None:
+        """Called after a row was committed, on the thread that writes the run file: be quick.
+
+        Return False when no further row is wanted.
+        """
 
     def context_bench_run_finished(self, status: str, rows: int, failed: int) -> None:
         """Called once at the end with ``finished``, ``interrupted`` or ``stopped``, and the counts."""
@@ -42,21 +55,33 @@ class Hooks:
     def __init__(self, catalog: Catalog) -> None:
         components = [component for component in catalog.of_kind("hooks") if component.state == OK]
         self._relay: Any = None
+        self._watchers: list[Any] = []
         if components:
             self._relay = _manager(components).hook
+            self._watchers = list(reversed(self._relay.context_bench_row_finished.get_hookimpls()))
 
     @property
     def watch_rows(self) -> bool:
         """Whether anybody wants to see each row."""
-        return self._relay is not None and bool(self._relay.context_bench_row_finished.get_hookimpls())
+        return bool(self._watchers)
 
-    def run_started(self, config: dict[str, Any]) -> None:
+    def run_started(
+        self, config: dict[str, Any], systems: list[dict[str, Any]], warn: Callable[[str], None]
+    ) -> None:
         """Tell every hook that the run begins."""
-        self._call("context_bench_run_started", config=config)
+        self._call("context_bench_run_started", config=config, systems=systems, warn=warn)
 
     def row_finished(self, row: EvalRow) -> None:
-        """Tell every hook about a committed row."""
-        self._call("context_bench_row_finished", row=row)
+        """Tell every hook that still wants rows about a committed one."""
+        for watcher in tuple(self._watchers):
+            try:
+                wants_more = watcher.function(*[row for _ in watcher.argnames])
+            except Exception as error:
+                raise PluginError(
+                    f"A plugin's hook context_bench_row_finished failed: {type(error).__name__}: {error}"
+                ) from error
+            if wants_more is False:
+                self._watchers.remove(watcher)
 
     def run_finished(self, status: str, rows: int, failed: int) -> None:
         """Tell every hook that the run is over."""

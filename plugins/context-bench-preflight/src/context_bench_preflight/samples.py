@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from attrs import frozen
 
-from context_bench.bench.builders import make_stream
-from context_bench.bench.requests import Request
-from context_bench.errors import DatasetError
-from context_bench.plugins.catalog import Catalog
+from context_bench.catalog import Catalog
+from context_bench.requests import Request, examples_of
 
 
 @frozen(eq=False)
@@ -29,40 +26,14 @@ class Sample:
 
 
 def sample_of(catalog: Catalog, request: Request, size: int) -> list[Sample]:
-    """Return the first examples of a request, from all of its datasets in turn.
+    """Return the first examples of a request, from all of its datasets in turn; of our own when it has none.
 
     Raises:
         ContextBenchError: A dataset is unknown or cannot be read.
     """
     if not request.datasets:
         return list(own_samples(size))
-    sources: list[Iterator[Sample]] = []
-    labels: list[str] = []
-    for number, spec in enumerate(request.datasets):
-        stream, facts = make_stream(
-            catalog, spec, number, request.limit, os.environ, tuple(labels), request.selection()
-        )
-        labels.append(facts.label)
-        placed: Iterable[tuple[int, Mapping[str, Any]]] = enumerate(stream.examples)
-        chosen = placed if stream.selection is None else stream.selection.of(placed)
-        sources.append(_named(chosen, facts.label))
-    found: list[Sample] = []
-    while sources and len(found) < size:
-        source = sources.pop(0)
-        sample = next(source, None)
-        if sample is not None:
-            found.append(sample)
-            sources.append(source)
-    if not found:
-        raise DatasetError(f"There is no example to ask about: {', '.join(labels)} gave none.")
-    return found
-
-
-def _named(placed: Iterable[tuple[int, Mapping[str, Any]]], label: str) -> Iterator[Sample]:
-    for place, example in placed:
-        if not isinstance(example, Mapping):
-            raise DatasetError(f"Row {place} of dataset {label!r} is {type(example).__name__}, not an example.")
-        yield Sample(str(example.get("id", f"#{place}")), example)
+    return [Sample(name, example) for name, example in examples_of(catalog, request, size)]
 
 
 def own_samples(size: int) -> Iterator[Sample]:

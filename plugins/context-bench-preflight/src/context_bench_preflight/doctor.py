@@ -14,14 +14,11 @@ from operator import attrgetter
 from typing import Any
 
 from context_bench import __version__
-from context_bench.bench.checks import ERROR, FINE, NOTE, STATES, WARNING, Check
-from context_bench.bench.endpoints import endpoint_checks
-from context_bench.bench.requests import Request
-from context_bench.bench.storage import disk_checks, sqlite_check
-from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component, Distribution, singular
-from context_bench.plugins.installed import copies, installed_distributions
-from context_bench.plugins.loading import try_load
-from context_bench.plugins.manifest import parse_manifest
+from context_bench.catalog import Catalog, Component
+from context_bench.requests import Request
+from context_bench_preflight.checks import ERROR, FINE, NOTE, STATES, WARNING, Check
+from context_bench_preflight.endpoints import endpoint_checks
+from context_bench_preflight.storage import disk_checks, sqlite_check
 
 CORE = "context-bench"
 
@@ -61,20 +58,20 @@ def _python() -> Iterator[Check]:
 
 def _core() -> Iterator[Check]:
     yield Check(CORE, FINE, f"{__version__} in {_package_folder()}")
-    found = copies(installed_distributions().get(CORE, []))
-    for copy in found:
-        if copy.version.startswith("0."):
+    found = list(_copies())
+    for version, folder in found:
+        if version.startswith("0."):
             yield Check(
                 CORE,
                 ERROR,
-                f"the predecessor {copy.version} is installed, too, in {copy.folder}. It has the same import name, so either "
+                f"the predecessor {version} is installed, too, in {folder}. It has the same import name, so either "
                 f"may be imported. `pip uninstall {CORE}`, once for each, then install this one again.",
             )
-        elif copy.version != __version__:
+        elif version != __version__:
             yield Check(
                 CORE,
                 WARNING,
-                f"its metadata in {copy.folder} says {copy.version}: reinstall it.",
+                f"its metadata in {folder} says {version}: reinstall it.",
             )
     if not found:
         yield Check(
@@ -82,6 +79,14 @@ def _core() -> Iterator[Check]:
         )
     for folder in _others():
         yield Check(CORE, WARNING, f"another package of its name lies behind it on the path, in {folder}: remove it.")
+
+
+def _copies() -> Iterator[tuple[str, str]]:
+    """Yield the version and folder of each installed copy of core."""
+    from importlib.metadata import distributions
+
+    for found in distributions(name=CORE):
+        yield found.version, str(found.locate_file(""))
 
 
 def _package_folder() -> str:
@@ -106,40 +111,38 @@ def _used(request: Request) -> frozenset[str]:
 
 
 def _plugins(catalog: Catalog, used: frozenset[str]) -> Iterator[Check]:
-    by_distribution: dict[Distribution, list[Component]] = {}
+    by_distribution: dict[Any, list[Component]] = {}
     for component in catalog:
         by_distribution.setdefault(component.distribution, []).append(component)
     for distribution in sorted(by_distribution, key=attrgetter("name")):
         components = by_distribution[distribution]
-        fine = [component for component in components if component.state == OK]
+        fine = [component for component in components if component.state == "ok"]
         if fine:
             yield Check(distribution.name, FINE, f"{distribution.version}: {_brings(fine)}")
         for warning in distribution.warnings:
             yield Check(distribution.name, WARNING, warning)
         for component in components:
-            if component.state == OK:
+            if component.state == "ok":
                 continue
             is_used = bool(used & component.names)
-            is_no_matter = component.state == BLOCKED or component.lacks_extra
+            is_no_matter = component.state == "blocked" or component.lacks_extra
             state = ERROR if is_used else NOTE if is_no_matter else WARNING
             needed = " The project uses it." if is_used else ""
-            told = f"{singular(component.kind)} {component.name} is {component.state}: {component.reason}."
+            told = f"{component.noun} {component.name} is {component.state}: {component.reason}."
             yield Check(distribution.name, state, f"{told} {component.cure}{needed}")
 
 
 def _brings(components: Sequence[Component]) -> str:
     kinds: dict[str, list[str]] = {}
     for component in components:
-        kinds.setdefault(component.kind, []).append(component.name)
-    return "; ".join(
-        f"{kind if len(names) > 1 else singular(kind)} {', '.join(names)}" for kind, names in kinds.items()
-    )
+        kinds.setdefault(component.noun, []).append(component.name)
+    return "; ".join(f"{noun}{'s' if len(names) > 1 else ''} {', '.join(names)}" for noun, names in kinds.items())
 
 
 def _keys(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[Check]:
     owners: dict[str, list[str]] = {}
     for component in catalog:
-        if component.state != OK or component.facts is None:
+        if component.state != "ok" or component.facts is None:
             continue
         wanted = [option.env for option in component.facts.options.values() if option.env]
         wanted += [name.removeprefix("env:") for name in component.capabilities if name.startswith("env:")]
@@ -151,11 +154,9 @@ def _keys(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _counters(catalog: Catalog) -> Iterator[Check]:
-    from context_bench.tokens import WordTokenizer
-
-    yield Check(WordTokenizer.name, FINE, "words and punctuation marks, used where an endpoint reports no tokens")
+    yield Check("words", FINE, "words and punctuation marks, used where an endpoint reports no tokens")
     for component in catalog.of_kind("tokenizers"):
-        yield Check(component.name, FINE if component.state == OK else WARNING, f"{component.state}, {component.id}")
+        yield Check(component.name, FINE if component.state == "ok" else WARNING, f"{component.state}, {component.id}")
 
 
 def _own_checks(catalog: Catalog) -> Iterator[Check]:
@@ -163,17 +164,17 @@ def _own_checks(catalog: Catalog) -> Iterator[Check]:
     seen: set[str] = set()
     for component in catalog:
         name = component.distribution.name
-        if component.called_by_id().state != OK or name in seen or not component.distribution.manifest_source:
+        if component.called_by_id().state != "ok" or name in seen or not component.distribution.manifest_source:
             continue
         seen.add(name)
-        target = parse_manifest(component.distribution.manifest_source).doctor
-        if target is not None:
-            yield from _own_check(name, component.called_by_id()._replace(target=target))
+        doctor = component.doctor()
+        if doctor is not None:
+            yield from _own_check(name, doctor)
 
 
 def _own_check(name: str, component: Component) -> Iterator[Check]:
-    loaded, check, _ = try_load(component)
-    if loaded.state != OK:
+    loaded, check = component.examine()
+    if loaded.state != "ok":
         yield Check(name, ERROR, f"its check cannot be loaded: {loaded.reason}.")
         return
     try:

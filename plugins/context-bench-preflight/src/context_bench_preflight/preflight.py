@@ -13,8 +13,10 @@ from uuid import uuid4
 
 from attrs import Factory, define, frozen
 
-from context_bench.bench.builders import labels_of, with_reader
-from context_bench.bench.diagnostics import (
+from context_bench.catalog import Catalog
+from context_bench.errors import ContextBenchError
+from context_bench.requests import AskedSystem, Request, systems_of
+from context_bench_preflight.diagnostics import (
     ERROR,
     NOTE,
     WARNING,
@@ -28,15 +30,10 @@ from context_bench.bench.diagnostics import (
     stored_findings,
     usage_findings,
 )
-from context_bench.bench.error_findings import GOES_ON, error_findings, error_name, model_finding, with_models
-from context_bench.bench.first_rows import baseline_of
-from context_bench.bench.layouts import other_addresses, try_layouts
-from context_bench.bench.probing import PATIENCE, Probe, with_nonce
-from context_bench.bench.requests import Request
-from context_bench.bench.samples import Sample, sample_of
-from context_bench.bench.specs import SystemSpec
-from context_bench.errors import ConfigurationError, ContextBenchError
-from context_bench.plugins.catalog import Catalog
+from context_bench_preflight.error_findings import GOES_ON, error_findings, error_name, model_finding, with_models
+from context_bench_preflight.layouts import other_addresses, try_layouts
+from context_bench_preflight.probing import PATIENCE, Probe, with_nonce
+from context_bench_preflight.samples import Sample, sample_of
 
 EXAMPLES = 3
 _FAST = 0.1
@@ -70,18 +67,21 @@ class Plan:
     """The systems and examples of a preflight.
 
     Attributes:
-        systems: The systems with their labels.
+        systems: The systems.
         samples: Examples to ask about.
-        baseline: Label of the system that the others are compared with.
     """
 
-    systems: Sequence[tuple[str, SystemSpec]]
+    systems: Sequence[AskedSystem]
     samples: Sequence[Sample]
-    baseline: str | None
 
-    def most_requests(self, catalog: Catalog) -> int:
+    @property
+    def baseline(self) -> str | None:
+        """Label of the system that the others are compared with."""
+        return next((system.label for system in self.systems if system.is_baseline), None)
+
+    def most_requests(self) -> int:
         """Return how many requests all systems together are sent at most."""
-        return sum(self._most(Probe(catalog, spec, label)) for label, spec in self.systems)
+        return sum(self._most(Probe(system)) for system in self.systems)
 
     def _most(self, probe: Probe) -> int:
         try:
@@ -89,7 +89,7 @@ class Plan:
         except ContextBenchError:
             return 0  # it cannot be set up, which is told when it is its turn
         found = probe.option("layout")
-        layouts = len(found[0].choices) - 1 if found is not None else 0
+        layouts = len(found[0]) - 1 if found is not None else 0
         return len(self.samples) + (_BESIDE + max(0, layouts) if is_endpoint else 0)
 
 
@@ -103,24 +103,15 @@ def plan_preflight(catalog: Catalog, request: Request, examples: int = EXAMPLES)
     Raises:
         ContextBenchError: There is no system, a name is unknown, or a dataset cannot be read.
     """
-    specs = with_reader(catalog, request.systems, request.reader)
-    if not specs:
-        raise ConfigurationError("There is no system to look at. Name one with --system or --proxy.")
-    for spec in specs:
-        for step in (spec, *spec.steps):
-            catalog.find("systems", step.name).require_ok()
-    named = labels_of(catalog, specs)
-    baseline = baseline_of(named, request.baseline)
-    return Plan(list(zip(named, specs, strict=True)), sample_of(catalog, request, examples), baseline)
+    return Plan(systems_of(catalog, request), sample_of(catalog, request, examples))
 
 
 def preflight(
-    catalog: Catalog, plan: Plan, patience: float = PATIENCE, on_checked: Callable[[Checkup], None] = lambda one: None
+    plan: Plan, patience: float = PATIENCE, on_checked: Callable[[Checkup], None] = lambda one: None
 ) -> list[Checkup]:
     """Ask every system a few times, the baseline first, and return what was found, in the order of the request.
 
     Args:
-        catalog: What is installed.
         plan: What to do.
         patience: Seconds that one request may take.
         on_checked: Is told of each system as it is done.
@@ -128,16 +119,16 @@ def preflight(
     done: dict[str, Checkup] = {}
     baseline: Probe | None = None
     probes = []
-    for label, spec in sorted(plan.systems, key=lambda system: system[0] != plan.baseline):
-        probe = Probe(catalog, spec, label, patience)
+    for system in sorted(plan.systems, key=lambda system: not system.is_baseline):
+        probe, label = Probe(system, patience), system.label
         probes.append(probe)
-        done[label] = _check(probe, plan, None if label == plan.baseline else baseline)
+        done[label] = _check(probe, plan, None if system.is_baseline else baseline)
         on_checked(done[label])
-        if label == plan.baseline and done[label].can_work:
+        if system.is_baseline and done[label].can_work:
             baseline = probe
     for probe in probes:
         probe.close()
-    return [done[label] for label, _ in plan.systems]
+    return [done[system.label] for system in plan.systems]
 
 
 def _check(probe: Probe, plan: Plan, baseline: Probe | None) -> Checkup:

@@ -7,21 +7,20 @@ the other depend on it; answers that differ already in one order are noise, as f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
 from attrs import define, evolve
 
-from context_bench.bench.diagnostics import NOTE, WARNING, Finding, Reply
-from context_bench.bench.error_findings import error_findings
-from context_bench.bench.preflight import Checkup
-from context_bench.bench.probing import PATIENCE, Probe
-from context_bench.bench.samples import Sample
-from context_bench.bench.specs import SystemSpec
-from context_bench.errors import ConfigurationError, ContextBenchError, UnstorableError
-from context_bench.plugins.catalog import Catalog
-from context_bench.store.keys import output_key
+from context_bench.errors import ConfigurationError, ContextBenchError
+from context_bench.requests import AskedSystem
+from context_bench_preflight.diagnostics import NOTE, WARNING, Finding, Reply
+from context_bench_preflight.error_findings import error_findings
+from context_bench_preflight.preflight import Checkup
+from context_bench_preflight.probing import PATIENCE, Probe
+from context_bench_preflight.samples import Sample
 
 PASSES = 3
 _NOT_SAID = frozenset({"usage", "latency", "attempts", "headers", "ttft", "envelope"})
@@ -38,8 +37,7 @@ class _Passes:
 
 
 def check_order(
-    catalog: Catalog,
-    systems: Sequence[tuple[str, SystemSpec]],
+    systems: Sequence[AskedSystem],
     samples: Sequence[Sample],
     baseline: str | None = None,
     seed: int = 0,
@@ -48,8 +46,7 @@ def check_order(
     """Return for each system whether it depends on history.
 
     Args:
-        catalog: What is installed.
-        systems: The systems with their labels; each is set up anew for each pass, at temperature 0 where it has one.
+        systems: The systems; each is set up anew for each pass, at temperature 0 where it has one.
         samples: Examples; at least two, with different names.
         baseline: Label of the system that has no proxy in front of it.
         seed: Seed of the shuffle.
@@ -60,10 +57,10 @@ def check_order(
     """
     shuffled = shuffle(samples, seed)
     done = []
-    for label, spec in systems:
-        checkup = Checkup(label)
+    for system in systems:
+        checkup = Checkup(system.label)
         try:
-            passes = [_pass(catalog, label, spec, some, checkup, patience) for some in (samples, samples, shuffled)]
+            passes = [_pass(system, some, checkup, patience) for some in (samples, samples, shuffled)]
             checkup.findings += _findings(_Passes(*passes), checkup.requests)
         except ContextBenchError as error:
             checkup.findings.append(Finding("cannot-be-set-up", "error", str(error), "Nothing was sent."))
@@ -89,10 +86,8 @@ def shuffle(samples: Sequence[Sample], seed: int) -> list[Sample]:
     return shuffled
 
 
-def _pass(
-    catalog: Catalog, label: str, spec: SystemSpec, samples: Sequence[Sample], checkup: Checkup, patience: float
-) -> dict[str, Reply]:
-    probe = Probe(catalog, spec, label, patience)
+def _pass(system: AskedSystem, samples: Sequence[Sample], checkup: Checkup, patience: float) -> dict[str, Reply]:
+    probe = Probe(system, patience)
     checkup.endpoint = probe.endpoint
     for sample in samples:
         probe.ask("order", sample.example, sample.name, temperature=0.0)
@@ -161,10 +156,7 @@ def _with_cause(done: Sequence[Checkup], baseline: str | None) -> list[Checkup]:
 
 def _said(reply: Reply) -> Any:
     said = {name: value for name, value in (reply.output or {}).items() if name not in _NOT_SAID}
-    try:
-        return output_key(said)
-    except UnstorableError:
-        return repr(said)
+    return json.dumps(said, sort_keys=True, default=repr)
 
 
 def _known(tokens: Sequence[int | None]) -> list[int]:

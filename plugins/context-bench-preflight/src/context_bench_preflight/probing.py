@@ -8,23 +8,15 @@ which returns the names of the models that its endpoint offers, and errors with 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from inspect import isawaitable
 from threading import Thread
 from time import perf_counter
 from typing import Any
 
-from attrs import evolve
-
-from context_bench.bench.builders import build_system
-from context_bench.bench.diagnostics import Reply
-from context_bench.bench.specs import SystemSpec
-from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.options import Option
-from context_bench.runner.admission import endpoint_of
-from context_bench.runner.conversation import with_conversations
-from context_bench.store.encoding import isolate
+from context_bench.requests import AskedSystem
+from context_bench_preflight.diagnostics import Reply
 
 PATIENCE = 120.0
 """Seconds after which a system that has not answered is given up."""
@@ -36,19 +28,16 @@ class Probe:
     """Asks a system and its variants.
 
     Args:
-        catalog: What is installed.
-        spec: The system, its steps included.
-        label: What it is called in the run.
+        asked_for: The system.
         patience: Seconds that one request may take.
 
     Attributes:
         replies: Every reply so far, in order.
     """
 
-    def __init__(self, catalog: Catalog, spec: SystemSpec, label: str, patience: float = PATIENCE) -> None:
-        self._catalog = catalog
-        self.spec = self._changed(spec, {"max_retries": 0}, {"timeout": min(_REQUEST_TIMEOUT, patience)})
-        self.label = label
+    def __init__(self, asked_for: AskedSystem, patience: float = PATIENCE) -> None:
+        self.asked_for = asked_for.with_options({"max_retries": 0}, {"timeout": min(_REQUEST_TIMEOUT, patience)})
+        self.label = asked_for.label
         self._patience = patience
         self._systems: dict[tuple[tuple[str, Any], ...], Any] = {}
         self.replies: list[Reply] = []
@@ -61,8 +50,7 @@ class Probe:
         """
         variant = tuple(sorted(options.items()))
         if variant not in self._systems:
-            spec = self._changed(self.spec, options)
-            self._systems[variant] = with_conversations(build_system(self._catalog, spec, os.environ))
+            self._systems[variant] = self.asked_for.with_options(options).build()
         return self._systems[variant]
 
     def ask(self, purpose: str, example: Mapping[str, Any], name: str = "", **options: Any) -> Reply:
@@ -91,16 +79,15 @@ class Probe:
     @property
     def endpoint(self) -> str | None:
         """The endpoint that it asks, without secrets; None when it asks none."""
-        return endpoint_of(self.system())
+        return self.endpoint_with()
 
-    def option(self, name: str) -> tuple[Option, Any] | None:
-        """Return an option that one of its steps declares, and its value; None when none declares it."""
-        for step in (self.spec, *self.spec.steps):
-            facts = self._catalog.find("systems", step.name).facts
-            if facts is not None and name in facts.options:
-                option = facts.options[name]
-                return option, _given(step).get(name, option.default)
-        return None
+    def endpoint_with(self, **options: Any) -> str | None:
+        """Return the endpoint that it asks with some of its options changed."""
+        return self.asked_for.endpoint_of(self.system(**options))
+
+    def option(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
+        """Return the choices and the value of an option that one of its steps declares; None when none declares it."""
+        return self.asked_for.option(name)
 
     def close(self) -> None:
         """Let go of connections."""
@@ -108,16 +95,6 @@ class Probe:
             close = getattr(system, "close", None)
             if callable(close):
                 close()
-
-    def _changed(
-        self, spec: SystemSpec, changes: Mapping[str, Any], unless_given: Mapping[str, Any] = {}
-    ) -> SystemSpec:
-        facts = self._catalog.find("systems", spec.name).facts
-        declared = facts.options if facts is not None else {}
-        own = {name: value for name, value in changes.items() if name in declared}
-        weak = {name: value for name, value in unless_given.items() if name in declared}
-        steps = tuple(self._changed(step, changes, unless_given) for step in spec.steps)
-        return evolve(spec, options={**weak, **_given(spec), **own}, steps=steps)
 
 
 def asked(
@@ -129,7 +106,7 @@ def asked(
 
     def call() -> None:
         try:
-            said = system() if example is None else system.process(isolate(example))
+            said = system() if example is None else system.process(deepcopy(dict(example)))
             found.append(asyncio.run(_awaited(said)) if isawaitable(said) else said)
         except BaseException as error:  # noqa: BLE001 - a system may raise anything; it is this request's failure
             errors.append(error)
@@ -156,10 +133,6 @@ def asked(
 
 async def _awaited(coming: Any) -> Any:
     return await coming
-
-
-def _given(spec: SystemSpec) -> dict[str, Any]:
-    return {name.replace("-", "_"): value for name, value in spec.options.items()}
 
 
 def with_nonce(example: Mapping[str, Any], nonce: str) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from context_bench.bench.checks import ERROR, FINE, WARNING, Check
+from context_bench_preflight.checks import ERROR, FINE, WARNING, Check
 
 FOLDER = "runs"
 _LITTLE = 1 << 30

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import evolve
 
-from context_bench.bench.diagnostics import ERROR, NOTE, WARNING, Finding, Reply
+from context_bench_preflight.diagnostics import ERROR, NOTE, WARNING, Finding, Reply
 
 _ADVICE: Mapping[str, str] = {
     "unreachable": "Is the server running, and are host and port right?",

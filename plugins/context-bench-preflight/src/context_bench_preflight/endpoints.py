@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
-from context_bench.bench.checks import ERROR, FINE, NOTE, WARNING, Check
-from context_bench.bench.error_findings import error_name
-from context_bench.bench.probing import Probe, asked
-from context_bench.bench.requests import Request
+from context_bench.catalog import Catalog
 from context_bench.errors import ContextBenchError
-from context_bench.plugins.catalog import OK, Catalog
-from context_bench.plugins.loading import build
-from context_bench.runner.admission import endpoint_of
+from context_bench.requests import AskedSystem, Request, systems_of
+from context_bench_preflight.checks import ERROR, FINE, NOTE, WARNING, Check
+from context_bench_preflight.error_findings import error_name
+from context_bench_preflight.probing import Probe, asked
 
 
 def endpoint_checks(catalog: Catalog, request: Request, timeout: float) -> list[Check]:
@@ -27,10 +24,8 @@ def endpoint_checks(catalog: Catalog, request: Request, timeout: float) -> list[
 
 
 def _of_systems(catalog: Catalog, request: Request, timeout: float) -> Iterator[Check]:
-    specs = [step for spec in request.systems for step in (spec, *spec.steps)]
-    specs += [request.reader] if request.reader else []
-    for spec in specs:
-        probe = Probe(catalog, spec, spec.label or spec.name, timeout)
+    for system in systems_of(catalog, request) if request.systems else []:
+        probe = Probe(system, timeout)
         try:
             where = probe.endpoint
         except ContextBenchError as error:
@@ -51,7 +46,7 @@ def _of_evaluators(catalog: Catalog, request: Request, timeout: float) -> Iterat
             patience = {"timeout": timeout, "max_retries": 0}
             options = {**given, **{option: value for option, value in patience.items() if option in declared}}
             try:
-                evaluator = build(component, options, os.environ) if component.state == OK else None
+                evaluator = component.build(options) if component.state == "ok" else None
             except ContextBenchError as error:
                 yield Check(name, ERROR, f"cannot be set up: {error}")
                 continue
@@ -59,7 +54,7 @@ def _of_evaluators(catalog: Catalog, request: Request, timeout: float) -> Iterat
                 reply = asked(evaluator.models, "models", None, "", timeout)  # type: ignore[union-attr]
                 found = reply.error if reply.error is not None else (reply.output or {}).get("models")
                 yield _endpoint(
-                    name, endpoint_of(evaluator) or "its endpoint", found, getattr(evaluator, "model", None)
+                    name, AskedSystem.endpoint_of(evaluator) or "its endpoint", found, getattr(evaluator, "model", None)
                 )
 
 

@@ -13,11 +13,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from attrs import evolve
 
-from context_bench.bench.diagnostics import NOTE, WARNING, Finding, Reply, token_finding
-from context_bench.bench.probing import Probe
-from context_bench.bench.samples import Sample
 from context_bench.errors import ContextBenchError
-from context_bench.runner.admission import endpoint_of
+from context_bench_preflight.diagnostics import NOTE, WARNING, Finding, Reply, token_finding
+from context_bench_preflight.probing import Probe
+from context_bench_preflight.samples import Sample
 
 _LEAST_SHARE = 0.95
 """A layout helps when it makes the prompt shorter than this share of what is usual in it."""
@@ -124,8 +123,8 @@ def _layouts(probe: Probe, sample: Sample) -> Iterator[tuple[str, Reply]]:
     found = probe.option("layout")
     if found is None:
         return
-    option, mine = found
-    for choice in option.choices:
+    choices, mine = found
+    for choice in choices:
         if choice != mine:
             yield str(choice), probe.ask(f"layout={choice}", sample.example, sample.name, layout=choice)
 
@@ -157,7 +156,7 @@ def other_addresses(probe: Probe, sample: Sample, finding: Finding) -> Finding:
     tried = []
     for address in _forms(found[1]):
         try:
-            shown = endpoint_of(probe.system(base_url=address))
+            shown = probe.endpoint_with(base_url=address)
         except ContextBenchError:
             continue
         if shown is None or shown == probe.endpoint or shown in tried:

@@ -7,11 +7,9 @@ from typing import Any
 
 import click
 
-from context_bench.cli.common import json_option, open_catalog
-from context_bench.cli.declared_options import DeclaredOptions
-from context_bench.cli.run import request_of, request_options
+from context_bench.catalog import Catalog
 from context_bench.console import say, styled, tell, wrapped, write_json
-from context_bench.plugins.project_file import load_project
+from context_bench.requests import Request, request_command
 
 _BESIDE = (
     ", one of them again and perhaps in other words, perhaps in other layouts, and the list of models of each endpoint"
@@ -19,8 +17,7 @@ _BESIDE = (
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
-@click.command(cls=DeclaredOptions)
-@request_options
+@request_command()
 @click.option(
     "--examples",
     type=click.IntRange(1, 100),
@@ -43,24 +40,29 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
     help="Examples of --order-check: three times as many requests for each system.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 2 on warnings, too.")
-@json_option
-def preflight(examples: int, order_check: bool, order_examples: int, strict: bool, as_json: bool, **flags: Any) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def preflight(
+    request: Request,
+    catalog: Catalog,
+    examples: int,
+    order_check: bool,
+    order_examples: int,
+    strict: bool,
+    as_json: bool,
+) -> int:
     """Ask each system a few times, and find what would make its numbers deceive, before money is spent.
 
     It takes the arguments of `run`. The exit code is 2 when a system cannot work, and 0 for warnings, unless --strict.
     """
-    from context_bench.bench.order_check import PASSES, check_order, shuffle
-    from context_bench.bench.preflight import Checkup, plan_preflight
-    from context_bench.bench.preflight import preflight as look
-    from context_bench.bench.probing import PATIENCE
-    from context_bench.bench.samples import sample_of
+    from context_bench_preflight.order_check import PASSES, check_order, shuffle
+    from context_bench_preflight.preflight import Checkup, plan_preflight
+    from context_bench_preflight.preflight import preflight as look
+    from context_bench_preflight.probing import PATIENCE
+    from context_bench_preflight.samples import sample_of
 
-    project = load_project(flags["project_path"])
-    catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
-    request = request_of(catalog, project, flags)
     plan = plan_preflight(catalog, request, examples)
     patience = request.deadline or PATIENCE
-    count = plan.most_requests(catalog)
+    count = plan.most_requests()
     ordering = sample_of(catalog, request, order_examples) if order_check else []
     if order_check:
         shuffle(ordering, request.seed)  # refuses a sample that has no other order, before anything is sent
@@ -74,14 +76,14 @@ def preflight(examples: int, order_check: bool, order_examples: int, strict: boo
         if not as_json:
             _show(checkup)
 
-    done = look(catalog, plan, patience, show)
+    done = look(plan, patience, show)
     ordered: list[Checkup] = []
     if order_check:
         able = {one.label for one in done if one.can_work}
-        systems = [(label, spec) for label, spec in plan.systems if label in able]
+        systems = [system for system in plan.systems if system.label in able]
         told = _counted(PASSES * len(ordering) * len(systems), "request")
         tell(f"Order check: {told}, {len(ordering)} examples in two orders.")
-        ordered = check_order(catalog, systems, ordering, plan.baseline, request.seed, patience)
+        ordered = check_order(systems, ordering, plan.baseline, request.seed, patience)
         for one in ordered:
             show(one)
     everything = [*done, *ordered]
@@ -115,34 +117,31 @@ def _show(checkup: Any) -> None:
 
 
 def _told(checkup: Any) -> dict[str, Any]:
-    from context_bench.bench.error_findings import error_name
-    from context_bench.results import strict
+    from context_bench_preflight.error_findings import error_name
 
-    told: dict[str, Any] = strict(
-        {
-            "label": checkup.label,
-            "endpoint": checkup.endpoint,
-            "can_work": checkup.can_work,
-            "findings": [
-                {
-                    "name": finding.name,
-                    "severity": finding.severity,
-                    "evidence": finding.evidence,
-                    "advice": finding.advice,
-                    "figures": dict(finding.figures),
-                }
-                for finding in checkup.findings
-            ],
-            "requests": [
-                {
-                    "purpose": reply.purpose,
-                    "example": reply.example,
-                    "seconds": reply.seconds,
-                    "prompt_tokens": reply.prompt_tokens,
-                    "error": None if reply.error is None else error_name(reply.error),
-                }
-                for reply in checkup.requests
-            ],
-        }
-    )
+    told: dict[str, Any] = {
+        "label": checkup.label,
+        "endpoint": checkup.endpoint,
+        "can_work": checkup.can_work,
+        "findings": [
+            {
+                "name": finding.name,
+                "severity": finding.severity,
+                "evidence": finding.evidence,
+                "advice": finding.advice,
+                "figures": dict(finding.figures),
+            }
+            for finding in checkup.findings
+        ],
+        "requests": [
+            {
+                "purpose": reply.purpose,
+                "example": reply.example,
+                "seconds": reply.seconds,
+                "prompt_tokens": reply.prompt_tokens,
+                "error": None if reply.error is None else error_name(reply.error),
+            }
+            for reply in checkup.requests
+        ],
+    }
     return told

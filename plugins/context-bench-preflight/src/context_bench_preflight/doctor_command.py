@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from attrs import asdict, evolve
+from attrs import asdict
 
-from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
-from context_bench.cli.run import proxies_of
+from context_bench.catalog import open_catalog
 from context_bench.console import say, styled, wrapped, write_json
 from context_bench.errors import ContextBenchError
-from context_bench.plugins.project_file import load_project
+from context_bench.requests import read_request
 
 _COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "red"}
 
@@ -31,9 +30,20 @@ _COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "red"}
     help="What an endpoint may take for its list of models.",
 )
 @click.option("--offline", is_flag=True, help="Ask no endpoint, not even those of the project file.")
-@json_option
-@plugin_option
-@project_option
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.option(
+    "-p",
+    "switches",
+    multiple=True,
+    metavar="[no:]NAME",
+    help="Switch a plugin off (no:NAME) or on, against the environment and the project file.",
+)
+@click.option(
+    "--project",
+    "project_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Project file.  [default: context-bench.toml here, if there is one]",
+)
 def doctor(
     systems: tuple[str, ...],
     proxies: tuple[str, ...],
@@ -42,7 +52,7 @@ def doctor(
     timeout: float,
     offline: bool,
     as_json: bool,
-    plugin_switches: tuple[str, ...],
+    switches: tuple[str, ...],
     project_path: Path | None,
 ) -> int:
     """Look over this installation: versions, plugins and their states, keys, endpoints, sandbox, disk.
@@ -50,24 +60,18 @@ def doctor(
     Endpoints are asked only when the project file or a flag names them, and only for their list of models. Keys are never
     shown. The exit code is 2 when something cannot work.
     """
-    from context_bench.bench.checks import ERROR
-    from context_bench.bench.doctor import examine
-    from context_bench.bench.project import project_request
-    from context_bench.bench.requests import Request
-    from context_bench.bench.specs import parse_system
+    from context_bench_preflight.checks import ERROR
+    from context_bench_preflight.doctor import examine
 
     faults: list[str] = []
-    request = Request()
+    further = (systems, proxies, names, model)
     try:
-        project = load_project(project_path)
-        catalog = open_catalog(plugin_switches, project)
-        request = project_request(project)
+        catalog = open_catalog(switches, project_path)
+        request = read_request(*further, project=project_path)
     except ContextBenchError as error:
         faults.append(str(error))
-        catalog = open_catalog(plugin_switches, {})
-    given = [parse_system(text) for text in systems]
-    given += proxies_of({"proxies": proxies, "names": names, "model": model})
-    request = evolve(request, systems=(*request.systems, *given))
+        catalog = open_catalog(switches, {})
+        request = read_request(*further, project={})
     sections = examine(catalog, request, None if offline else timeout, faults)
     is_fine = all(line.state != ERROR for lines in sections.values() for line in lines)
     if as_json:

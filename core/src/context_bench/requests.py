@@ -1,0 +1,199 @@
+"""What a run is asked for, for commands that take the arguments of ``run`` and look at what it would do.
+
+    @request_command()
+    @click.option("--times", default=1)
+    def ping(request, catalog, times):
+        for system in systems_of(catalog, request):
+            print(system.label, system.build().name)
+
+This module is stable API: see ``docs/reference/public-api.md``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import Any
+
+from attrs import evolve, frozen
+
+from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
+from context_bench.bench.requests import Request
+from context_bench.bench.specs import SystemSpec
+from context_bench.errors import ConfigurationError, DatasetError
+from context_bench.plugins.catalog import Catalog
+from context_bench.runner.admission import endpoint_of
+from context_bench.runner.conversation import with_conversations
+
+__all__ = ["AskedSystem", "Request", "examples_of", "read_request", "request_command", "systems_of"]
+
+
+@frozen
+class AskedSystem:
+    """A system that was asked for, before it is set up.
+
+    Attributes:
+        label: What it is called in the run.
+        is_baseline: Whether the others are held against it.
+    """
+
+    _catalog: Catalog
+    _spec: SystemSpec
+    label: str
+    is_baseline: bool = False
+
+    def build(self) -> Any:
+        """Return the system, its steps chained, as the run would ask it.
+
+        Raises:
+            ContextBenchError: It cannot be set up.
+        """
+        return with_conversations(build_system(self._catalog, self._spec, os.environ))
+
+    def option(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
+        """Return the choices and the value of an option that one of its steps declares; None when none declares it."""
+        for step in (self._spec, *self._spec.steps):
+            facts = self._catalog.find("systems", step.name).facts
+            if facts is not None and name in facts.options:
+                declared = facts.options[name]
+                return declared.choices, _given(step).get(name, declared.default)
+        return None
+
+    def with_options(self, changes: Mapping[str, Any], unless_given: Mapping[str, Any] | None = None) -> AskedSystem:
+        """Return it with other options, in each of its steps that declares them.
+
+        Args:
+            changes: Values that count, whatever was asked for.
+            unless_given: Values for options that nobody gave.
+        """
+        return evolve(self, spec=self._changed(self._spec, changes, unless_given or {}))
+
+    def _changed(self, spec: SystemSpec, changes: Mapping[str, Any], unless_given: Mapping[str, Any]) -> SystemSpec:
+        facts = self._catalog.find("systems", spec.name).facts
+        declared = facts.options if facts is not None else {}
+        own = {name: value for name, value in changes.items() if name in declared}
+        weak = {name: value for name, value in unless_given.items() if name in declared}
+        steps = tuple(self._changed(step, changes, unless_given) for step in spec.steps)
+        return evolve(spec, options={**weak, **_given(spec), **own}, steps=steps)
+
+    @staticmethod
+    def endpoint_of(system: Any) -> str | None:
+        """Return what a system asks, without secrets; None when it asks no endpoint."""
+        return endpoint_of(system)
+
+
+def systems_of(catalog: Catalog, request: Request) -> list[AskedSystem]:
+    """Return the systems of a request in its order, each context transformer followed by the reader.
+
+    Raises:
+        ContextBenchError: There is none, a name is unknown, or two have one label.
+    """
+    specs = with_reader(catalog, request.systems, request.reader)
+    if not specs:
+        raise ConfigurationError("There is no system to look at. Name one with --system or --proxy.")
+    for spec in specs:
+        for step in (spec, *spec.steps):
+            catalog.find("systems", step.name).require_ok()
+    labels = labels_of(catalog, specs)
+    baseline = baseline_of(labels, request.baseline)
+    return [AskedSystem(catalog, spec, label, label == baseline) for label, spec in zip(labels, specs)]
+
+
+def examples_of(catalog: Catalog, request: Request, size: int) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the first examples of a request with their names, from all of its datasets in turn; none without a dataset.
+
+    Raises:
+        ContextBenchError: A dataset is unknown or cannot be read, or all of them are empty.
+    """
+    sources: list[Iterator[tuple[str, Mapping[str, Any]]]] = []
+    labels: list[str] = []
+    for number, spec in enumerate(request.datasets):
+        taken, choice = tuple(labels), request.selection()
+        stream, facts = make_stream(catalog, spec, number, request.limit, os.environ, taken, choice)
+        labels.append(facts.label)
+        placed = enumerate(stream.examples)
+        sources.append(_named(placed if stream.selection is None else stream.selection.of(placed), facts.label))
+    found: list[tuple[str, Mapping[str, Any]]] = []
+    while sources and len(found) < size:
+        source = sources.pop(0)
+        example = next(source, None)
+        if example is not None:
+            found.append(example)
+            sources.append(source)
+    if labels and not found:
+        raise DatasetError(f"There is no example to ask about: {', '.join(labels)} gave none.")
+    return found
+
+
+def read_request(
+    systems: Sequence[str] = (),
+    proxies: Sequence[str] = (),
+    names: Sequence[str] = (),
+    model: str | None = None,
+    project: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+) -> Request:
+    """Return what the project file asks for, with further systems.
+
+    Args:
+        systems: Specs of further systems, as ``--system`` takes them.
+        proxies: Addresses, as ``--proxy`` takes them.
+        names: Labels of the proxies in their order.
+        model: Model that the proxies are asked for.
+        project: The project file, or what it holds; None takes ``context-bench.toml`` in the current directory, where
+            there is one.
+
+    Raises:
+        ConfigurationError: The project file or a spec cannot be read.
+    """
+    from pathlib import Path
+
+    from context_bench.bench.project import project_request
+    from context_bench.bench.specs import parse_system
+    from context_bench.cli.run import proxies_of
+    from context_bench.plugins.project_file import load_project
+
+    table = project if isinstance(project, Mapping) else load_project(None if project is None else Path(project))
+    request = project_request(table)
+    given = [parse_system(spec) for spec in systems]
+    given += proxies_of({"proxies": proxies, "names": names, "model": model})
+    return evolve(request, systems=(*request.systems, *given))
+
+
+def request_command(name: str | None = None) -> Callable[[Callable[..., Any]], Any]:
+    """Return what makes a function a click command that takes the options of ``run``.
+
+    The function is called with ``request``, ``catalog`` and the values of its own click options.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        import click
+
+        from context_bench.cli.common import open_catalog
+        from context_bench.cli.declared_options import DeclaredOptions
+        from context_bench.cli.run import request_of, request_options
+        from context_bench.plugins.project_file import load_project
+
+        own: Sequence[Any] = tuple(getattr(function, "__click_params__", ()))
+
+        @wraps(function)
+        def call(**flags: Any) -> Any:
+            given = {param.name: flags.pop(param.name) for param in own}
+            project = load_project(flags["project_path"])
+            catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
+            return function(request=request_of(catalog, project, flags), catalog=catalog, **given)
+
+        return click.command(name, cls=DeclaredOptions)(request_options(call))
+
+    return decorate
+
+
+def _named(placed: Any, label: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for place, example in placed:
+        if not isinstance(example, Mapping):
+            raise DatasetError(f"Row {place} of dataset {label!r} is {type(example).__name__}, not an example.")
+        yield str(example.get("id", f"#{place}")), example
+
+
+def _given(spec: SystemSpec) -> dict[str, Any]:
+    return {name.replace("-", "_"): value for name, value in spec.options.items()}

@@ -1,0 +1,106 @@
+"""The first rows of a run, looked at as preflight would, without a call of their own: a hook that only watches.
+
+A broken proxy must not look perfectly faithful: what its first replies give away is told once, on standard error and in
+the run file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Lock
+from time import time
+from typing import Any
+
+import pluggy
+
+from context_bench.records import EvalRow
+from context_bench_preflight.diagnostics import (
+    NOTE,
+    Finding,
+    Reply,
+    empty_findings,
+    header_findings,
+    stored_findings,
+    token_finding,
+    usage_findings,
+)
+
+LOOKED_AT = 8
+"""Rows of each system that are looked at."""
+
+_hook = pluggy.HookimplMarker("context_bench")
+
+Place = tuple[str, int, int]
+
+
+class FirstRows:
+    """Looks at the first rows of each system that asks an endpoint, and says what they give away, once."""
+
+    def __init__(self, most: int = LOOKED_AT) -> None:
+        self._most = most
+        self._open: dict[int, str] = {}
+        self._lock = Lock()
+
+    @_hook
+    def context_bench_run_started(self, systems: Sequence[Mapping[str, Any]], warn: Callable[[str], None]) -> None:
+        """Note which systems ask an endpoint."""
+        self._open = {slot: told["label"] for slot, told in enumerate(systems) if told["endpoint"] is not None}
+        self._labels = dict(self._open)
+        self._baseline = next((slot for slot in self._open if systems[slot]["is_baseline"]), None)
+        self._warn = warn
+        self._replies: dict[int, dict[Place, Reply]] = {slot: {} for slot in self._open}
+        self._compared: set[int] = set()
+        self._started = time()
+
+    @_hook
+    def context_bench_row_finished(self, row: EvalRow) -> bool:
+        """Look at a row, and tell whether more are wanted."""
+        if row.slot in self._open and row.output and not row.metadata.get("reused"):
+            with self._lock:
+                replies = self._replies[row.slot]
+                replies[row.dataset, row.position, row.sample] = Reply("row", {**row.output, **row.metadata})
+                if len(replies) >= self._most and row.slot in self._open:
+                    self._judge(row.slot)
+                    self._compare()
+        return bool(self._open)
+
+    @_hook
+    def context_bench_run_finished(self) -> None:
+        """Judge systems that had fewer rows than are looked at."""
+        with self._lock:
+            for number in list(self._open):
+                if self._replies[number]:
+                    self._judge(number)
+            if self._open or self._replies:
+                self._compare()
+
+    def _judge(self, number: int) -> None:
+        del self._open[number]
+        replies = list(self._replies[number].values())
+        for find in (usage_findings, header_findings, empty_findings):
+            self._tell(number, find(replies))
+        self._tell(number, stored_findings(replies, self._started))
+
+    def _compare(self) -> None:
+        """Hold prompts against the baseline's, once both systems have been judged."""
+        if self._baseline is None or self._baseline in self._open:
+            return
+        direct = self._replies[self._baseline]
+        for number, replies in self._replies.items():
+            if number in self._open or number in self._compared or number == self._baseline:
+                continue
+            self._compared.add(number)
+            pairs = [
+                (ours, theirs)
+                for place, reply in replies.items()
+                if place in direct
+                and (ours := reply.prompt_tokens) is not None
+                and (theirs := direct[place].prompt_tokens) is not None
+            ]
+            finding = token_finding(pairs, self._labels[self._baseline])
+            self._tell(number, [] if finding is None else [finding])
+
+    def _tell(self, number: int, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            if finding.severity != NOTE:
+                self._warn(f"{self._labels[number]}: {finding}")
