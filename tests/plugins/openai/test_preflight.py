@@ -14,11 +14,14 @@ import pytest
 from attrs import Factory, define, field
 
 from context_bench import evaluate
-from context_bench.bench.diagnostics import Reply, stored_findings
 from context_bench.cli import execute
 from context_bench_openai import OpenAIProxy
 
 pytest.importorskip("context_bench_answer_quality", reason="runs need an evaluator")
+diagnostics = pytest.importorskip(
+    "context_bench_preflight.diagnostics", reason="what is tested here is a package of its own"
+)
+Reply, stored_findings = diagnostics.Reply, diagnostics.stored_findings
 
 WORDS = " ".join(f"word{number}" for number in range(400))
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from attrs import Factory, frozen
 
-from context_bench.bench.first_rows import FirstRows
 from context_bench.bench.planner import Planner
 from context_bench.bench.provenance import dependencies, used_distributions
 from context_bench.errors import ContextBenchError, RunStoppedError
@@ -20,7 +19,7 @@ from context_bench.prices import REPORTED_CURRENCY, Prices
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
-from context_bench.runner.admission import Traffic, close_systems
+from context_bench.runner.admission import Traffic, close_systems, endpoint_of
 from context_bench.runner.agreement import Reference
 from context_bench.runner.budget import Budget
 from context_bench.runner.failures import Failures
@@ -130,7 +129,11 @@ class Session:
         self._record_dependencies()
         self._check_score_field()
         self.store.keep_metrics(metrics_record(self.metrics))
-        self.hooks.run_started(dict(self.config))
+        told = [
+            {"label": slot.label, "endpoint": endpoint_of(slot.system), "is_baseline": slot.label == self.baseline}
+            for slot in self.slots
+        ]
+        self.hooks.run_started(dict(self.config), told, self.on_warning)
         workbench = Workbench(WordTokenizer(), self.text_fields, secrecy=self.secrecy, prices=self.prices)
         transcripts = Transcripts(self.store, self.secrecy)
         feed = Feed(
@@ -154,8 +157,7 @@ class Session:
             if not self.store.is_new:
                 counts = self.store.counts()
                 self.progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self.slots})
-        first_rows = FirstRows(self.slots, self.baseline, self.on_warning)
-        loop = Loop(workbench, self.store, self.max_workers, self._watch(first_rows), traffic, self.deadline)
+        loop = Loop(workbench, self.store, self.max_workers, self._watch(), traffic, self.deadline)
         try:
             try:
                 loop.run(feed.jobs(self.store))
@@ -180,7 +182,7 @@ class Session:
                 self.planner.warn(line)
             if self.progress is not None:
                 self.progress.close()
-        first_rows.close()
+        self._tell_end("finished")
         self.store.settle_headlines()
         seconds = perf_counter() - started
         self.store.warn(warnings)
@@ -221,15 +223,13 @@ class Session:
         for metric in self.metrics:
             check_score_field(metric, (), known)
 
-    def _watch(self, first_rows: FirstRows) -> Callable[[StoredRow], None] | None:
+    def _watch(self) -> Callable[[StoredRow], None] | None:
         if self.progress is None and not self.hooks.watch_rows and self.max_failed is None:
-            return first_rows.row if first_rows.has_more else None
+            return None
         failures = Failures(self.max_failed, self.expected)
 
         def watch(row: StoredRow) -> None:
             failures.row(row)
-            if first_rows.has_more:
-                first_rows.row(row)
             if self.progress is not None:
                 self.progress.row(row)
             if self.hooks.watch_rows:
@@ -249,15 +249,20 @@ class Session:
             self.store.add_provenance({"dependencies": before | dependencies(used)})
 
     def _end(self, status: str, warnings: Sequence[str]) -> int:
+        if status != "finished":
+            self._tell_end(status)
         self._record_dependencies()
         self.store.warn(warnings)
         self.store.finish(status, now())
         if self.owner is None:
             self.store.seal()
+        return sum(answered for answered, _ in self.store.counts().values())
+
+    def _tell_end(self, status: str) -> None:
+        """Tell the hooks how the run ended; what they warn of is still recorded."""
         counts = self.store.counts().values()
         answered, failed = sum(pair[0] for pair in counts), sum(pair[1] for pair in counts)
         self.hooks.run_finished(status, answered + failed, failed)
-        return answered
 
     def _result(self, seconds: float, skipped: int) -> EvalResult:
         rows = StoredRows(self.store, self.owner)

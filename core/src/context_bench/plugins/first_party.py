@@ -6,7 +6,9 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
     "commands": {
         "check": ("check", "context-bench-kit"),
         "disable": ("disable", "context-bench-kit"),
+        "doctor": ("doctor", "context-bench-preflight"),
         "enable": ("enable", "context-bench-kit"),
+        "preflight": ("preflight", "context-bench-preflight"),
         "validate": ("validate", "context-bench-kit"),
     },
     "datasets": {
@@ -82,6 +84,7 @@ FLAGS: dict[str, tuple[str, str]] = {
 """Component and distribution by flag."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "doctor": ("Look over this installation: versions, plugins, keys, endpoints.", "context-bench-preflight"),
     "plugins check": (
         "Check plugins as their authors should: manifest, entry points, classes, options.",
         "context-bench-kit",
@@ -89,6 +92,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plugins disable": ("Switch a plugin off in the project file.", "context-bench-kit"),
     "plugins enable": ("Switch a plugin on again in the project file.", "context-bench-kit"),
     "plugins validate": ("Validate manifest files, without installing anything.", "context-bench-kit"),
+    "preflight": ("Find what would make a run deceive, with a few requests.", "context-bench-preflight"),
 }
 """Summary and distribution by the words of a command."""
 

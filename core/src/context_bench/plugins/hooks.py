@@ -65,9 +65,7 @@ class Hooks:
         """Whether anybody wants to see each row."""
         return bool(self._watchers)
 
-    def run_started(
-        self, config: dict[str, Any], systems: list[dict[str, Any]], warn: Callable[[str], None]
-    ) -> None:
+    def run_started(self, config: dict[str, Any], systems: list[dict[str, Any]], warn: Callable[[str], None]) -> None:
         """Tell every hook that the run begins."""
         self._call("context_bench_run_started", config=config, systems=systems, warn=warn)
 

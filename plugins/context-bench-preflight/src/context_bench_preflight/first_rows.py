@@ -28,6 +28,9 @@ from context_bench_preflight.diagnostics import (
 LOOKED_AT = 8
 """Rows of each system that are looked at."""
 
+_PATIENCE = 4
+"""So many times as many rows are waited for, until two systems have answered the same ones."""
+
 _hook = pluggy.HookimplMarker("context_bench")
 
 Place = tuple[str, int, int]
@@ -55,14 +58,14 @@ class FirstRows:
     @_hook
     def context_bench_row_finished(self, row: EvalRow) -> bool:
         """Look at a row, and tell whether more are wanted."""
-        if row.slot in self._open and row.output and not row.metadata.get("reused"):
+        if row.slot in self._labels and row.output and not row.metadata.get("reused"):
             with self._lock:
                 replies = self._replies[row.slot]
                 replies[row.dataset, row.position, row.sample] = Reply("row", {**row.output, **row.metadata})
-                if len(replies) >= self._most and row.slot in self._open:
+                if row.slot in self._open and len(replies) >= self._most:
                     self._judge(row.slot)
-                    self._compare()
-        return bool(self._open)
+                self._compare(self._most)
+        return bool(self._open) or any(map(self._is_waiting, self._labels))
 
     @_hook
     def context_bench_run_finished(self) -> None:
@@ -71,8 +74,7 @@ class FirstRows:
             for number in list(self._open):
                 if self._replies[number]:
                     self._judge(number)
-            if self._open or self._replies:
-                self._compare()
+            self._compare(1)
 
     def _judge(self, number: int) -> None:
         del self._open[number]
@@ -81,20 +83,28 @@ class FirstRows:
             self._tell(number, find(replies))
         self._tell(number, stored_findings(replies, self._started))
 
-    def _compare(self) -> None:
-        """Hold prompts against the baseline's, once both systems have been judged."""
-        if self._baseline is None or self._baseline in self._open:
+    def _is_waiting(self, number: int) -> bool:
+        """Whether a system is still to be held against the baseline: rows come in any order, so it may take more of them."""
+        return (
+            self._baseline not in (None, number)
+            and number not in self._compared
+            and len(self._replies[number]) < _PATIENCE * self._most
+        )
+
+    def _compare(self, least: int) -> None:
+        """Hold prompts against the baseline's, once there are enough rows that both systems have."""
+        if self._baseline is None:
             return
         direct = self._replies[self._baseline]
         for number, replies in self._replies.items():
-            if number in self._open or number in self._compared or number == self._baseline:
+            both = sorted(place for place in replies if place in direct)[: self._most]
+            if number in self._compared or number == self._baseline or len(both) < least:
                 continue
             self._compared.add(number)
             pairs = [
                 (ours, theirs)
-                for place, reply in replies.items()
-                if place in direct
-                and (ours := reply.prompt_tokens) is not None
+                for place in both
+                if (ours := replies[place].prompt_tokens) is not None
                 and (theirs := direct[place].prompt_tokens) is not None
             ]
             finding = token_finding(pairs, self._labels[self._baseline])
