@@ -11,7 +11,8 @@ from typing import Any
 
 from context_bench.records import AGREEMENT, BaselineRow, EvalRow, Usage
 from context_bench.score_means import ScoreMeans
-from context_bench.store.runfile import RunFile
+from context_bench.store import questions
+from context_bench.store.reader import RunReader
 from context_bench.store.stored_rows import Label
 
 _PART = 65_536
@@ -235,28 +236,7 @@ def percentiles(values: array[float], shares: Sequence[float]) -> list[float]:
     return told
 
 
-_QUERY = """
-SELECT responses.id, slot, {label}, latency, input_tokens, prompt_tokens, response_tokens, context_tokens,
-       cached_tokens, cost, system_latency, name, value
-FROM responses
-{examples}
-LEFT JOIN scores ON scores.response = responses.id AND shown
-ORDER BY responses.id
-"""
-
-
-_EXAMPLES = "JOIN examples ON examples.id = responses.id & ~1048575"
-
-
-def _query(labels: Iterable[int]) -> str:
-    """Return the query. Where there is one label, the pages of the examples need not be read."""
-    only = list(labels)
-    if len(only) == 1:
-        return _QUERY.format(label=only[0], examples="")
-    return _QUERY.format(label="label", examples=_EXAMPLES)
-
-
-def read_columns(store: RunFile, fields: Iterable[str] = ("score",)) -> dict[str, Columns]:
+def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[str, Columns]:
     """Return the columns of every system of a run file, by label; check sums are left to the reading of whole rows."""
     fields = list(fields)
     systems = {entry["slot"]: entry["label"] for entry in store.systems()}
@@ -266,14 +246,15 @@ def read_columns(store: RunFile, fields: Iterable[str] = ("score",)) -> dict[str
         for row in store.rows():
             found[row.system].add(row)
         return found
-    troubled = store.troubled()
+    troubled = questions.troubled(store)
+    has_failed = set(troubled)
     with store.baselines() as baseline_of:
-        for number, group in groupby(store.read(_query(labels)), key=itemgetter(0)):
-            if number not in troubled:
+        for number, group in groupby(questions.score_lines(store, labels), key=itemgetter(0)):
+            if number not in has_failed:
                 lines = list(group)
                 first = lines[0]
                 scores = {line[-2]: line[-1] for line in lines if line[-2] is not None}
                 found[systems[first[1]]]._add_plain(labels[first[2]], first, scores, baseline_of(number))
-    for row in store.rows_at(sorted(troubled)):
+    for row in store.rows_at(troubled):
         found[row.system].add(row)
     return found

@@ -323,3 +323,59 @@ def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
     yield from own.items()
     for key, value in row.scores.items():
         yield (f"score:{key}" if key in own else key), value
+
+
+@frozen
+class Completeness:
+    """How much of a run is there, and what finishes it.
+
+    Attributes:
+        rows_done: Rows that were answered or have failed.
+        rows_expected: Rows of the whole run, of all systems and samples, at most; None when nobody knows.
+        status: ``finished``, ``interrupted``, ``stopped``, ``killed``, or ``running`` while a session writes.
+        remedy: What finishes the run, in words.
+        is_being_rescored: Whether a rescoring has begun and not completed: the scores are those before it.
+    """
+
+    rows_done: int
+    rows_expected: int | None = None
+    status: str = "finished"
+    remedy: str = ""
+    is_being_rescored: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run has ended as it should."""
+        return self.status == "finished"
+
+    @property
+    def sentence(self) -> str:
+        """What a person must know: ``1 of 20 rows: interrupted; finish it with ...``."""
+        whole = self.rows_done if self.rows_expected is None else max(self.rows_done, self.rows_expected)
+        rows = f"{whole} row{'' if whole == 1 else 's'}"
+        if self.is_complete:
+            return f"{rows}: complete."
+        counted = (
+            f"{self.rows_done} of {rows}" if self.rows_expected is not None else f"{rows} of nobody knows how many"
+        )
+        word = {"running": "still running"}.get(self.status, self.status)
+        return f"{counted}: {word}; {self.remedy}."
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What reporters print: nothing of a complete run whose scores stand."""
+        rescoring = (
+            "A rescoring of this run has not completed; these are the scores before it. Begin it again to finish it."
+        )
+        return (*(() if self.is_complete else (self.sentence,)), *((rescoring,) if self.is_being_rescored else ()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-like values."""
+        return {
+            "rows_done": self.rows_done,
+            "rows_expected": self.rows_expected,
+            "status": self.status,
+            "is_complete": self.is_complete,
+            "is_being_rescored": self.is_being_rescored,
+            "sentence": self.sentence,
+        }

@@ -11,8 +11,9 @@ from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import with_declarations
 from context_bench.metrics.summary import silent_evaluators, summarise
 from context_bench.protocols import Metric
-from context_bench.records import EvalRow, flatten
+from context_bench.records import Completeness, EvalRow, flatten
 from context_bench.row_sequences import ChosenRows, StoredRows
+from context_bench.runs import completeness_of
 
 __all__ = ["EvalResult", "StoredRows", "row_to_dict", "strict"]
 
@@ -30,6 +31,7 @@ class EvalResult:
         findings: Those of the warnings that come of the numbers.
         metrics: The metrics, each with what its values mean.
         said: Keys of the summary that each metric gave, by its name.
+        completeness: How much of the run is there; a filtered result says it of the whole run.
     """
 
     def __init__(
@@ -40,8 +42,12 @@ class EvalResult:
         config: Mapping[str, Any],
         declared: Sequence[str] = (),
         warnings: Sequence[str] = (),
+        completeness: Completeness | None = None,
     ) -> None:
         self.rows = rows
+        if completeness is None:
+            completeness = completeness_of(rows.reader) if isinstance(rows, StoredRows) else Completeness(len(rows))
+        self.completeness = completeness
         self.timing = dict(timing)
         self.config = dict(config)
         self.metrics = tuple(map(with_declarations, metrics))
@@ -50,6 +56,11 @@ class EvalResult:
         self.summary = summarise(rows, self.metrics, self._declared, self.config.get("systems", ()), self.said)
         self.findings = tuple(silent_evaluators(rows, self.summary))
         self.warnings = (*warnings, *(line for line in self.findings if line not in warnings))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run has ended as it should; see :attr:`completeness`."""
+        return self.completeness.is_complete
 
     def filter(self, where: Callable[[EvalRow], bool] | None = None, /, **attributes: Any) -> EvalResult:
         """Return the result of some of the rows, with its own summary and counts.
@@ -71,7 +82,7 @@ class EvalResult:
         examples = {(row.dataset, row.position, row.example_id) for row in chosen}
         systems = list(dict.fromkeys(row.system for row in chosen))
         config = self.config | {"num_examples": len(examples), "systems": systems, "filter": sorted(attributes)}
-        return EvalResult(chosen, self.metrics, self.timing, config, self._declared, self.warnings)
+        return EvalResult(chosen, self.metrics, self.timing, config, self._declared, self.warnings, self.completeness)
 
     def to_dict(self, rows: bool = True) -> dict[str, Any]:
         """Return the result as JSON values: infinite and undefined numbers become None."""
@@ -80,6 +91,8 @@ class EvalResult:
             "summary": self.summary,
             "timing": self.timing,
             "warnings": list(self.warnings),
+            "is_complete": self.is_complete,
+            "completeness": self.completeness.to_dict(),
         }
         if rows:
             told["rows"] = [row_to_dict(row) for row in self.rows]

@@ -7,24 +7,23 @@ from itertools import islice
 from typing import overload
 
 from context_bench.records import EvalRow
-from context_bench.store.runfile import RunFile
+from context_bench.runs import Run
+from context_bench.store.reader import RunReader
 
 
 class StoredRows(Sequence[EvalRow]):
     """The rows of a run file, read when they are asked for. ``owner`` is kept alive with them."""
 
-    def __init__(self, store: RunFile, owner: object = None) -> None:
-        self.store = store
+    def __init__(self, reader: RunReader, owner: object = None) -> None:
+        self.reader = reader
+        self._run = Run(reader)
         self._owner = owner
-        self._length: int | None = None
 
     def __len__(self) -> int:
-        if self._length is None:
-            self._length = sum(1 for _ in self.store.row_ids())
-        return self._length
+        return len(self._run)
 
     def __iter__(self) -> Iterator[EvalRow]:
-        yield from self.store.rows()  # a generator of its own keeps the file's owner alive while it runs
+        yield from self._run.rows()  # a generator of its own keeps the file's owner alive while it runs
 
     @overload
     def __getitem__(self, index: int) -> EvalRow: ...
@@ -32,13 +31,8 @@ class StoredRows(Sequence[EvalRow]):
     def __getitem__(self, index: slice) -> Sequence[EvalRow]: ...
     def __getitem__(self, index: int | slice) -> EvalRow | Sequence[EvalRow]:
         if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place = index + len(self) if index < 0 else index
-        number = next(islice(self.store.row_ids(), place, None), None) if place >= 0 else None
-        if number is None:
-            raise IndexError(f"there are {len(self)} rows, and none at {index}")
-        [row] = self.store.rows(number, number)
-        return row
+            return [self._run[place] for place in range(*index.indices(len(self)))]
+        return self._run[index]
 
 
 class ChosenRows(Sequence[EvalRow]):

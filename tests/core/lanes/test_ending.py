@@ -19,7 +19,8 @@ from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.runner.parts import Slot
 from context_bench.runner.progress import Progress
-from context_bench.store.keys import RowId
+from context_bench.store.identity import RowId
+from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow
 
@@ -83,7 +84,7 @@ def test_ctrl_c(signals: int, seconds: int, kept: int, tmp_path: Path) -> None:
         time.sleep(0.3)
     process.communicate(timeout=60)
     assert process.returncode != 0
-    assert len(list(RunFile.open(path).row_ids())) == kept
+    assert len(list(RunReader(path).row_ids())) == kept
 
 
 def test_responses_that_were_committed_and_not_scored_are_scored_on_resume(

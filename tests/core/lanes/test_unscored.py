@@ -18,7 +18,7 @@ from context_bench.bench.reading import canonical_row, read_result
 from context_bench.bench.verification import verify
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
 
 ROWS = 40
 
@@ -108,7 +108,7 @@ def test_responses_without_their_slow_scores_are_scored_on_resume(
     assert resumed.wait() == 0, path.with_suffix(".err").read_text()
     assert count(path, slow) == count(path, "SELECT count(*) FROM scores WHERE name = 'quick'") == ROWS
     exported = [
-        [json.dumps(canonical_row(row), sort_keys=True) for row in RunFile.open(file).rows()]
+        [json.dumps(canonical_row(row), sort_keys=True) for row in RunReader(file).rows()]
         for file in (path, tmp_path / "whole.sqlite")
     ]
     assert exported[0] == exported[1]

@@ -11,7 +11,7 @@ import pytest
 from context_bench import evaluate
 from context_bench.bench.reading import read_result
 from context_bench.errors import DatasetError
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
 
 pytest.importorskip("context_bench_answer_quality", reason="its manifest is what is recorded")
 pytest.importorskip("context_bench_needle", reason="its options are what is recorded")
@@ -37,7 +37,7 @@ def test_versions_plugins_and_git_are_recorded(path: Path) -> None:
 
 
 def test_a_dataset_is_recorded_with_its_options_length_and_content(path: Path) -> None:
-    [dataset] = RunFile.open(path).datasets()
+    [dataset] = RunReader(path).datasets()
     assert dataset["length"] == 2
     assert len(dataset["content"]) == 16
     description = dataset["description"]
@@ -47,7 +47,7 @@ def test_a_dataset_is_recorded_with_its_options_length_and_content(path: Path) -
 
 
 def test_each_evaluator_is_recorded_with_version_manifest_and_rule(path: Path) -> None:
-    store = RunFile.open(path)
+    store = RunReader(path)
     [evaluator] = store.evaluators()
     provenance = evaluator["provenance"]
     assert provenance["distribution"] == "context-bench-answer-quality"
@@ -100,7 +100,7 @@ def test_a_dataset_that_tells_its_revision_has_it_recorded(tmp_path: Path) -> No
     evaluate(
         lambda example: "x", None, ["answer-quality"], datasets=given, progress=False, run_file=tmp_path / "d.sqlite"
     )
-    found = [entry["description"].get("revision") for entry in RunFile.open(tmp_path / "d.sqlite").datasets()]
+    found = [entry["description"].get("revision") for entry in RunReader(tmp_path / "d.sqlite").datasets()]
     assert found == ["main@4f2a", "0f3a", "7", None]
 
 
@@ -128,7 +128,7 @@ def test_a_file_is_recorded_by_its_hash_and_a_changed_one_is_told_on_resume(tmp_
     request = Request(systems=(parse_system("replay"),), datasets=(parse_dataset(str(rows)),))
     path = tmp_path / "f.sqlite"
     runs.run(catalog, request, path, progress=False)
-    [dataset] = RunFile.open(path).datasets()
+    [dataset] = RunReader(path).datasets()
     assert dataset["description"]["source"] == {
         "file": "rows.jsonl",
         "bytes": rows.stat().st_size,

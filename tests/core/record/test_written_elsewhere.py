@@ -20,7 +20,7 @@ from context_bench.bench.reading import canonical_row
 from context_bench.bench.verification import verify
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
 from context_bench.store.stored_rows import _check_sum
 
 FILE = Path(__file__).with_name("written-by-python-3.11.sqlite.gz")
@@ -78,19 +78,19 @@ def path(tmp_path: Path) -> Path:
 def test_a_file_that_python_3_11_wrote_verifies_here(path: Path) -> None:
     found = verify(discover(PluginSettings.read(environ={})), path)
     assert (found.sealed, found.rows, found.problems) == (True, 14, [])
-    assert RunFile.open(path).run()["provenance"]["python"].startswith("3.11.")
+    assert RunReader(path).run()["provenance"]["python"].startswith("3.11.")
 
 
 def test_it_holds_the_same_rows_keys_and_hashes_as_a_file_written_here(path: Path, tmp_path: Path) -> None:
     write(tmp_path / "here.sqlite")
-    there, here = RunFile.open(path), RunFile.open(tmp_path / "here.sqlite")
+    there, here = RunReader(path), RunReader(tmp_path / "here.sqlite")
     for query in (
         "SELECT id, key, output, hash, latency, measured, check_sum FROM responses ORDER BY id",
         "SELECT * FROM examples ORDER BY id",
         "SELECT response, turn, key, output, check_sum FROM turns ORDER BY 1, 2",
         "SELECT * FROM evaluations ORDER BY response",
     ):
-        assert list(there.read(query)) == list(here.read(query))
+        assert list(there.stream(query)) == list(here.stream(query))
     exported = [[json.dumps(canonical_row(row), sort_keys=True) for row in store.rows()] for store in (there, here)]
     assert exported[0] == exported[1]
 

@@ -10,7 +10,7 @@ import pytest
 from context_bench import EvalResult, evaluate
 from context_bench.bench.reading import canonical_row, read_result
 from context_bench.errors import ConfigurationError
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
 
 pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
 
@@ -165,7 +165,7 @@ def keys(path: Path) -> dict[str, bytes]:
         "JOIN responses ON responses.id = evaluations.response JOIN systems USING (slot) "
         "JOIN examples ON examples.id = responses.id & ~1048575 WHERE sample = 0"
     )
-    return {f"{system} {example}": key for system, example, key in RunFile.open(path).read(query)}
+    return {f"{system} {example}": key for system, example, key in RunReader(path).stream(query)}
 
 
 def test_a_score_key_holds_the_reference_and_that_it_is_no_gold_answer(tmp_path: Path, make_system: Make) -> None:

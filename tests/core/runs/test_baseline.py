@@ -13,7 +13,7 @@ from context_bench import EvalResult, EvalRow, evaluate
 from context_bench.bench.reading import read_result
 from context_bench.errors import UnknownNameError
 from context_bench.metrics import TrueCompression
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
 
 pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
 
@@ -110,7 +110,7 @@ def test_the_run_file_alone_gives_the_same_numbers(tmp_path: Path) -> None:
     assert again.summary == result.summary
     assert again.config["baseline"] == "direct"
     assert [row.baseline for row in again.rows] == [row.baseline for row in result.rows]
-    [one] = RunFile.open(path).rows(first := again.rows[2].position << 20, first)
+    [one] = RunReader(path).rows(first := again.rows[2].position << 20, first)
     assert one.baseline == again.rows[2].baseline
     resumed = run("half", "direct", baseline="direct", run_file=path)
     assert (resumed.timing["reused_rows"], resumed.summary["half"]["tokens_saved"]) == (6, 0.5)

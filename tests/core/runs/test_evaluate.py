@@ -354,7 +354,7 @@ def test_a_kept_run_file_holds_the_rows_and_a_temporary_one_goes_with_the_result
     run(echo, EXAMPLES, [same], run_file=tmp_path / "kept.sqlite")
     assert (tmp_path / "kept.sqlite").exists()
     result = run(echo, EXAMPLES, [same])
-    path = result.rows.store.path
+    path = result.rows.reader.path
     assert path.exists()
     del result
     import gc

@@ -6,7 +6,7 @@ import pytest
 
 from context_bench import EvalResult, evaluate
 from context_bench.runner.chain import Chain
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
 
 pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
 
@@ -60,7 +60,7 @@ def test_a_marker_is_part_of_the_key(tmp_path: Any) -> None:
     for number, isolated in enumerate((False, True, True)):
         path = tmp_path / f"{number}.sqlite"
         run(Salted("one"), isolate_prefixes=isolated, run_file=path)
-        keys.append(RunFile.open(path).systems()[0]["key"])
+        keys.append(RunReader(path).systems()[0]["key"])
     assert keys[0] != keys[1] == keys[2]
 
 

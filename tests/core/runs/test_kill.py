@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from context_bench.bench.reading import canonical_row
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
 
 ROWS, WORKERS, KILLS = (10_000, 8, 20) if os.environ.get("CONTEXT_BENCH_FULL_SIZE") else (400, 4, 6)
 
@@ -94,7 +94,7 @@ def start(server: _Server, path: Path) -> subprocess.Popen[bytes]:
 
 
 def exported(path: Path) -> list[str]:
-    return [json.dumps(canonical_row(row), sort_keys=True) for row in RunFile.open(path).rows()]
+    return [json.dumps(canonical_row(row), sort_keys=True) for row in RunReader(path).rows()]
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform")
@@ -106,7 +106,7 @@ def test_killing_a_run_repeats_at_most_the_calls_in_flight_and_loses_nothing(ser
     chance = random.Random(7)
     kills = 0
     while True:
-        committed = {row.position for row in RunFile.open(path).rows()} if path.exists() else set()
+        committed = {row.position for row in RunReader(path).rows()} if path.exists() else set()
         before = len(server.calls)
         process = start(server, path)
         calls = chance.randint(ROWS // KILLS // 4, ROWS // KILLS)

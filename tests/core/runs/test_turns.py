@@ -25,9 +25,11 @@ from context_bench.bench.reading import canonical_row
 from context_bench.bench.row_history import row_stories
 from context_bench.bench.verification import verify
 from context_bench.cli import execute
-from context_bench.errors import RunStoppedError, StoreError
+from context_bench.errors import RunStoppedError
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
+from context_bench.store.identity import RowId
+from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
 
 TALK = {"id": "t", "multi_turn": True, "turns": ["one", "two", "three"], "answer": "THREE after 2"}
@@ -412,20 +414,12 @@ def start(server: _Server, path: Path, way: str) -> subprocess.Popen[bytes]:
 def kept_turns(path: Path) -> set[tuple[str, int]]:
     if not path.exists():
         return set()
-    try:
-        store = RunFile.open(path)
-        return {
-            (f"t{number >> 20}", turn)
-            for number, turn in store.read("SELECT response, turn FROM turns")  # dataset 0: the position comes first
-        }
-    except StoreError:  # killed before its tables were there
-        for file in path.parent.glob(f"{path.name}*"):
-            file.unlink()
-        return set()
+    lines = RunReader(path).lines("SELECT response, turn FROM turns")
+    return {(f"t{RowId.unpack(number).position}", turn) for number, turn in lines}
 
 
 def exported(path: Path) -> list[str]:
-    return [json.dumps(canonical_row(row), sort_keys=True) for row in RunFile.open(path).rows()]
+    return [json.dumps(canonical_row(row), sort_keys=True) for row in RunReader(path).rows()]
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform")

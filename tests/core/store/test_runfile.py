@@ -8,7 +8,9 @@ import pytest
 
 from context_bench.errors import StoreError
 from context_bench.records import Failure, KeyMeaning
-from context_bench.store.keys import RowId
+from context_bench.store.identity import RowId
+from context_bench.store.questions import examples
+from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import Label, StoredEvaluation, StoredExample, StoredRow
 
@@ -42,14 +44,19 @@ def a_row(position: int, **changes: Any) -> StoredRow:
 def test_what_is_committed_is_read_back_in_canonical_order(tmp_path: Path) -> None:
     store = a_run(tmp_path / "r.sqlite")
     store.commit([an_example(1), a_row(1), an_example(0), a_row(0)])
-    rows = list(RunFile.open(tmp_path / "r.sqlite").rows())
+    rows = list(RunReader(tmp_path / "r.sqlite").rows())
     assert [row.position for row in rows] == [0, 1]
     first = rows[0]
     assert (first.system, first.dataset, first.example_id) == ("sys", "data", "id-0")
     assert (first.response, first.scores, first.score) == ("r", {"f1": 0.25}, 0.25)
     assert first.details == {"d/e": {"why": "x"}}
     assert (first.latency, first.input_tokens, first.prompt_tokens) == (0.5, 3, None)
-    assert list(store.finished()) == [(RowId(0, 0).pack(), bytes(16)), (RowId(0, 1).pack(), b"\x01" * 16)]
+    assert list(store.finished()) == []  # when the session began
+    store.close()
+    assert list(RunFile.open(tmp_path / "r.sqlite").finished()) == [
+        (RowId(0, 0).pack(), bytes(16)),
+        (RowId(0, 1).pack(), b"\x01" * 16),
+    ]
 
 
 def test_a_failed_row_is_kept_and_forgotten_once_it_succeeds(tmp_path: Path) -> None:
@@ -61,6 +68,7 @@ def test_a_failed_row_is_kept_and_forgotten_once_it_succeeds(tmp_path: Path) -> 
     assert row.score == 0.0
     assert row.errors[0].kind == "TimeoutError"
     assert list(store.finished()) == []
+    store.close()
     store = RunFile.open(tmp_path / "r.sqlite")
     store.commit([a_row(0)])
     [row] = store.rows()
@@ -72,7 +80,7 @@ def test_the_examples_of_a_batch_that_cannot_be_written_are_not_written_either(t
     store = a_run(tmp_path / "r.sqlite")
     with pytest.raises(StoreError, match="cannot be written"):
         store.commit([an_example(0), a_row(0, output=object())])
-    assert list(store.examples()) == []
+    assert list(examples(store)) == []
 
 
 def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
@@ -95,7 +103,7 @@ def test_what_is_no_run_file_is_refused(tmp_path: Path, content: bytes | None, m
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(StoreError, match=message):
-        RunFile.open(path)
+        RunReader(path)
 
 
 def test_a_file_of_another_format_is_refused_by_its_number(tmp_path: Path) -> None:
@@ -104,7 +112,7 @@ def test_a_file_of_another_format_is_refused_by_its_number(tmp_path: Path) -> No
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema'")
     connection.close()
     with pytest.raises(StoreError, match="format 99; this version reads 2"):
-        RunFile.open(tmp_path / "r.sqlite")
+        RunReader(tmp_path / "r.sqlite")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +135,7 @@ def test_a_value_that_was_changed_behind_our_back_is_found(tmp_path: Path, damag
         connection.execute(damage)
     connection.close()
     with pytest.raises(StoreError, match="damaged"):
-        list(RunFile.open(tmp_path / "r.sqlite").rows())
+        list(RunReader(tmp_path / "r.sqlite").rows())
 
 
 def test_any_tool_can_read_the_scores(tmp_path: Path) -> None:

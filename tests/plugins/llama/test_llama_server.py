@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
 from context_bench_llama import Llama, LlamaServer, ServerError, ServerSettings
 
 EXAMPLE = {"question": "Where is Rome?"}
@@ -253,4 +253,4 @@ def test_ctrl_c_lets_the_row_in_flight_finish_and_stops_the_server(gguf: Callabl
     assert "Interrupted" in told
     assert "Traceback" not in told
     assert is_gone(int(noted.read_text()))
-    assert list(RunFile.open(tmp_path / "run.sqlite").row_ids())
+    assert list(RunReader(tmp_path / "run.sqlite").row_ids())

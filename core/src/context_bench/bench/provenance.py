@@ -11,7 +11,7 @@ from typing import Any
 
 from context_bench import __version__
 from context_bench.plugins.catalog import Catalog
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
 
 
 def provenance(catalog: Catalog) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def provenance(catalog: Catalog) -> dict[str, Any]:
     }
 
 
-def used_distributions(store: RunFile) -> set[str]:
+def used_distributions(store: RunReader) -> set[str]:
     """Return core and the distributions whose components a run uses, those met so far."""
     systems = [step for entry in store.systems() for step in entry["description"].get("steps", [entry["description"]])]
     names = [step.get("adapter", "") for step in systems]

@@ -16,7 +16,7 @@ from context_bench.plugins.settings import PluginSettings
 from context_bench.protocols import Metric
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
 
 
 def read_result(
@@ -39,7 +39,7 @@ def read_result(
         UnknownNameError: No system of the run is called as the baseline is.
         MetricError: The run has no such score.
     """
-    store = RunFile.open(path)
+    store = RunReader(path)
     if baseline is not None:
         slots = {entry["label"]: entry["slot"] for entry in store.systems()}
         if baseline not in slots:
@@ -70,7 +70,7 @@ def read_result(
 
 
 def _metrics_of(
-    store: RunFile, catalog: Catalog | None, score_field: str | None, threshold: float | None
+    store: RunReader, catalog: Catalog | None, score_field: str | None, threshold: float | None
 ) -> tuple[list[Metric], list[str]]:
     """Return the metrics that a run recorded, those that cannot be had now as it keeps them, and what to tell of that."""
     if catalog is None:

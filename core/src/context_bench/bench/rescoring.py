@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from context_bench.bench.planner import Planner
 from context_bench.bench.reading import read_result
+from context_bench.bench.recomputation import Silent
 from context_bench.bench.requests import Request
-from context_bench.bench.run import reference_of
+from context_bench.bench.run import INTERRUPTED, reference_of
 from context_bench.bench.secrets import secrecy_of
+from context_bench.errors import RunStoppedError
 from context_bench.metrics.records import metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
@@ -20,7 +22,8 @@ from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Slot
 from context_bench.runner.rescoring_jobs import Again
 from context_bench.runner.work import Workbench
-from context_bench.store.runfile import RunFile
+from context_bench.store.reader import RunReader
+from context_bench.store.rescored import Rescoring
 from context_bench.tokens import WordTokenizer
 
 
@@ -45,40 +48,35 @@ def rescore(
         StoreError: The file is no run file, or was written without its examples.
         ContextBenchError: The evaluators do not fit, or one of them cannot be used.
     """
-    store = RunFile.open(path)
-    config = store.run()["config"]
+    with closing(RunReader(path)) as reader:
+        config = reader.run()["config"]
     request = change(Request.from_dict(config) if "systems" in config else Request())
-    store.begin()
-    planner = Planner(
-        catalog,
-        request.choice(catalog),
-        (),
-        request.options,
-        os.environ,
-        Hooks(catalog),
-        on_warning,
-        store,
-    )
-    planner.know_stored(store.labels())
-    for label in store.labels():
-        planner.wire(label.label)
-    slots = [
-        Slot(entry["slot"], entry["label"], _Silent(entry["label"]), entry["key"], False) for entry in store.systems()
-    ]
-    secrecy = secrecy_of(catalog, request.systems, request.datasets, request.options, os.environ)
-    workbench = Workbench(WordTokenizer(), secrecy=secrecy)
-    Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force, reference_of(store)).jobs())
-    result = read_result(path, catalog=catalog)
-    store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
-    store.seal()
-    return result
-
-
-class _Silent:
-    """Stands in for a system that must not be asked."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def process(self, example: dict[str, Any]) -> Mapping[str, Any]:
-        raise AssertionError(f"rescore asked the system {self.name}")
+    session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
+    try:
+        store = session.store
+        planner = Planner(
+            catalog, request.choice(catalog), (), request.options, os.environ, Hooks(catalog), on_warning, store
+        )
+        labels = store.labels()
+        planner.know_stored(labels)
+        for label in labels:
+            planner.wire(label.label)
+        slots = [
+            Slot(entry["slot"], entry["label"], Silent(entry["label"]), entry["key"], False)
+            for entry in store.systems()
+        ]
+        secrecy = secrecy_of(catalog, request.systems, request.datasets, request.options, os.environ)
+        workbench = Workbench(WordTokenizer(), secrecy=secrecy)
+        Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force, reference_of(store)).jobs())
+        result = read_result(store.path, catalog=catalog)
+        store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
+        session.publish()
+    except KeyboardInterrupt:
+        raise RunStoppedError(
+            f"Interrupted. {path} shows its earlier scores; the same rescore goes on where this one ended.",
+            None,
+            INTERRUPTED,
+        ) from None
+    finally:
+        session.leave()
+    return read_result(path, catalog=catalog)

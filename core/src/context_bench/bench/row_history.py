@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from context_bench.errors import StoreError, did_you_mean
 from context_bench.results import row_to_dict
-from context_bench.runner.transcript import output_of
-from context_bench.store.encoding import from_json
-from context_bench.store.keys import RowId
-from context_bench.store.reuse import run_files
-from context_bench.store.runfile import RunFile
+from context_bench.runs import Example, Keys, Run, open_run, run_files
 
 _NO_PART = ("label", "baseline", "billing", "reference")
 """What the description of a system says that is in no key."""
-
-_POSITION = ~((1 << 20) - 1)
 
 
 def row_stories(path: Path, example_id: str) -> list[dict[str, Any]]:
@@ -26,29 +21,26 @@ def row_stories(path: Path, example_id: str) -> list[dict[str, Any]]:
     Raises:
         StoreError: The run has no such example.
     """
-    store = RunFile.open(path)
-    plans = {label.label: label.plan for label in store.labels()}
     told = []
-    for number in _places(store, example_id):
-        example = _example(store, number)
-        for row in store.rows(number, number | ~_POSITION):
-            found = row_to_dict(row)
-            wired = plans.get(row.dataset, {}).get("evaluators", {})
-            found["example"] = example
-            found["output"] = dict(row.output)
-            found["failed"] = row.failed
-            identity = RowId(*RowId.unpack(number)[:2], row.slot, row.sample)
-            found["turns"] = [
-                {"response": output["response"], "latency": output["latency"], "attempts": output["attempts"]}
-                for output in map(output_of, store.turns(identity))
-            ]
-            found["wiring"] = {
-                name: entry.get("rule") or entry.get("reason") or "wired" if isinstance(entry, Mapping) else "wired"
-                for name, entry in wired.items()
-            }
-            for error, failure in zip(found["errors"], row.errors):
-                error["traceback"] = failure.traceback
-            told.append(found)
+    with open_run(path) as run:
+        for example in _examples(run, example_id):
+            wired = run.plan.get(example.label, {}).get("evaluators", {})
+            for identity, row in run.rows_of(example.identity):
+                found = row_to_dict(row)
+                found["example"] = example.content
+                found["output"] = dict(row.output)
+                found["failed"] = row.failed
+                found["turns"] = [
+                    {"response": turn.response, "latency": turn.latency, "attempts": turn.attempts}
+                    for turn in run.turns(identity)
+                ]
+                found["wiring"] = {
+                    name: entry.get("rule") or entry.get("reason") or "wired" if isinstance(entry, Mapping) else "wired"
+                    for name, entry in wired.items()
+                }
+                for error, failure in zip(found["errors"], row.errors):
+                    error["traceback"] = failure.traceback
+                told.append(found)
     return told
 
 
@@ -57,17 +49,16 @@ def failure_causes(path: Path, most: int = 3) -> list[str]:
 
     Beyond ``most`` kinds, one more line says how many there are.
     """
-    store = RunFile.open(path)
-    systems = {entry["slot"]: entry["label"] for entry in store.systems()}
-    evaluators = {entry["number"]: entry["id"] for entry in store.evaluators()}
-    found = list(store.read(_CAUSES))
+    with open_run(path) as run:
+        found = run.causes()
     lines = []
-    for slot, evaluator, kind, count, message, example_id, _ in found[:most]:
-        who = f"evaluator {evaluators[evaluator]}" if evaluator in evaluators else systems[slot]
-        said = " ".join(message.split())
+    for first, count in found[:most]:
+        failure = first.failure
+        who = f"evaluator {failure.evaluator}" if failure.evaluator else first.system
+        said = " ".join(failure.message.split())
         said = f": {said[:_LONGEST_CAUSE]}{'...' * (len(said) > _LONGEST_CAUSE)}" if said else ""
         rows = "1 row" if count == 1 else f"{count} rows"
-        lines.append(f"{who}, {rows}: {kind}{said} (explain row {path} '{example_id}')")
+        lines.append(f"{who}, {rows}: {failure.kind}{said} (explain row {path} '{first.example_id}')")
     if len(found) > most:
         others = len(found) - most
         lines.append(f"and {others} other {'kind' if others == 1 else 'kinds'} of failure")
@@ -75,13 +66,6 @@ def failure_causes(path: Path, most: int = 3) -> list[str]:
 
 
 _LONGEST_CAUSE = 200
-
-# The bare columns are those of the row with the smallest `response`: SQLite promises it for min().
-_CAUSES = """
-SELECT (response >> 10) & 1023 AS slot, evaluator, kind, count(*), message, example_id, min(response)
-FROM failures JOIN examples ON examples.id = response & ~1048575
-GROUP BY slot, evaluator, kind ORDER BY count(*) DESC, min(response)
-"""
 
 
 def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> list[dict[str, Any]]:
@@ -95,82 +79,57 @@ def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> li
     Raises:
         StoreError: The run has no such example.
     """
-    store = RunFile.open(path)
-    systems = {entry["slot"]: entry for entry in store.systems()}
-    evaluators = {entry["number"]: entry for entry in store.evaluators()}
     others = [other for other in run_files(tuple(against)) if other.resolve() != path.resolve()]
     told = []
-    for place in _places(store, example_id):
-        [(whole,)] = store.read(f"SELECT hash FROM examples WHERE id = {place}")
-        query = (
-            f"SELECT id, key, hash, reused FROM responses WHERE id BETWEEN {place} AND {place | ~_POSITION} ORDER BY id"
-        )
-        for number, key, output, reused in store.read(query):
-            identity = RowId.unpack(number)
-            system = systems[identity.slot]
-            scores = store.read(f"SELECT evaluator, key FROM evaluations WHERE response = {number} ORDER BY evaluator")
-            told.append(
-                {
-                    "system": system["label"],
-                    "example_id": example_id,
-                    "sample": identity.sample,
-                    "response_key": key.hex(),
-                    "made_of": {
-                        "system_key": system["key"].hex(),
-                        "system": {
-                            name: value for name, value in system["description"].items() if name not in _NO_PART
+    with open_run(path) as run:
+        evaluators = {entry["id"]: entry["key"].hex() for entry in run.evaluators}
+        for example in _examples(run, example_id):
+            for keys in run.keys(example.identity):
+                system = run.systems[keys.identity.slot]
+                described = {name: value for name, value in system["description"].items() if name not in _NO_PART}
+                told.append(
+                    {
+                        "system": system["label"],
+                        "example_id": example_id,
+                        "sample": keys.identity.sample,
+                        "response_key": keys.response,
+                        "made_of": {
+                            "system_key": system["key"].hex(),
+                            "system": described,
+                            "example_hash": example.hash,
+                            "sample": keys.identity.sample,
                         },
-                        "example_hash": whole.hex(),
-                        "sample": identity.sample,
-                    },
-                    "in_no_key": ["label", "concurrency", "deadline", "timeout", "retries", "secrets"],
-                    "valid_in_other_runs": system["shared"],
-                    "reused": bool(reused),
-                    "output_hash": output.hex(),
-                    "score_keys": {
-                        evaluators[evaluator]["id"]: {
-                            "key": found.hex(),
-                            "evaluator": evaluators[evaluator]["key"].hex(),
-                        }
-                        for evaluator, found in scores
-                    },
-                    "earlier_runs": [_held_against(other, system, place, whole, key, identity) for other in others],
-                }
-            )
+                        "in_no_key": ["label", "concurrency", "deadline", "timeout", "retries", "secrets"],
+                        "valid_in_other_runs": system["shared"],
+                        "reused": keys.is_reused,
+                        "output_hash": keys.output,
+                        "score_keys": {
+                            name: {"key": found, "evaluator": evaluators[name]} for name, found in keys.scores.items()
+                        },
+                        "earlier_runs": [
+                            {"run": str(other), "verdict": _verdict(other, system, example, keys)} for other in others
+                        ],
+                    }
+                )
     if not told:
         raise StoreError(f"No system answered {example_id!r}, so it has no key: `context-bench explain row` tells why.")
     return told
 
 
-def _held_against(
-    path: Path, system: Mapping[str, Any], place: int, whole: bytes, key: bytes, identity: RowId
-) -> dict[str, str]:
+def _verdict(path: Path, system: Mapping[str, Any], example: Example, keys: Keys) -> str:
     """Tell why a row of one run is or is not found in another."""
-    other = RunFile.open(path)
-    found = [
-        (other_key, bool(shared))
-        for other_key, shared in other.read(
-            f"SELECT responses.key, shared FROM responses JOIN systems USING (slot) WHERE responses.key = x'{key.hex()}'"
-        )
-    ]
-    return {"run": str(path), "verdict": _verdict(other, found, system, whole, identity)}
-
-
-def _verdict(
-    other: RunFile, found: Sequence[tuple[bytes, bool]], system: Mapping[str, Any], whole: bytes, identity: RowId
-) -> str:
     if not system["shared"]:
         return "never reused: the system has no fingerprint, so its key is valid in its own run only"
-    if any(shared for _, shared in found):
-        return "the same key: the response can be reused"
-    systems = {entry["key"]: entry for entry in other.systems()}
-    if system["key"] not in systems:
-        return "another key: " + _differences(system, list(systems.values()))
-    if not any(other.read(f"SELECT 1 FROM examples WHERE hash = x'{whole.hex()}'")):
-        return "another key: the example has other content there, or is not there"
-    if identity.sample:
-        return "another key: that run has no such sample of the example"
-    return "the key is not there: the row failed or was never answered"
+    with open_run(path) as other:
+        if other.has_key(keys.response):
+            return "the same key: the response can be reused"
+        if system["key"] not in {entry["key"] for entry in other.systems}:
+            return "another key: " + _differences(system, other.systems)
+        if not other.has_example(example.hash):
+            return "another key: the example has other content there, or is not there"
+        if keys.identity.sample:
+            return "another key: that run has no such sample of the example"
+        return "the key is not there: the row failed or was never answered"
 
 
 def _differences(system: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
@@ -191,19 +150,9 @@ def _changed(one: Any, other: Any, path: str = "") -> Iterator[str]:
         yield f"{path} ({other!r} there, {one!r} here)"
 
 
-def _places(store: RunFile, example_id: str) -> list[int]:
-    known: list[str] = []
-    places = []
-    for dataset, position, name, _ in store.examples():
-        if name == example_id:
-            places.append(RowId(dataset, position).pack())
-        elif len(known) < 10_000:
-            known.append(name)
-    if not places:
-        raise StoreError(f"{store.path} has no example {example_id!r}. {did_you_mean(example_id, known)}".rstrip())
-    return places
-
-
-def _example(store: RunFile, number: int) -> Any:
-    [(body,)] = store.read(f"SELECT body FROM examples WHERE id = {number}")
-    return None if body is None else from_json(body)
+def _examples(run: Run, example_id: str) -> list[Example]:
+    found = list(run.examples(example_id))
+    if not found:
+        known = [example.id for example in islice(run.examples(), 10_000)]
+        raise StoreError(f"{run.path} has no example {example_id!r}. {did_you_mean(example_id, known)}".rstrip())
+    return found

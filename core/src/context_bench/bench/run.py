@@ -11,7 +11,7 @@ from attrs import Factory, frozen
 
 from context_bench.bench.planner import Planner
 from context_bench.bench.provenance import dependencies, used_distributions
-from context_bench.errors import ContextBenchError, RunStoppedError
+from context_bench.errors import ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics.records import metrics_record
 from context_bench.metrics.scores import check_score_field
 from context_bench.plugins.hooks import Hooks
@@ -32,18 +32,14 @@ from context_bench.runner.routes import is_slow
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.secrecy import Secrecy
+from context_bench.store.questions import spent, unscored
+from context_bench.store.reader import RunReader
 from context_bench.store.reuse import EarlierResponses
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow
 from context_bench.tokens import WordTokenizer
 
 INTERRUPTED = 130
-
-_UNSCORED = """
-SELECT responses.id FROM responses JOIN examples ON examples.id = responses.id & ~1048575 WHERE label = {label}
-AND NOT EXISTS (SELECT 1 FROM evaluations WHERE response = responses.id AND evaluator = {evaluator})
-AND NOT EXISTS (SELECT 1 FROM failures WHERE response = responses.id AND evaluator = {evaluator})
-"""
 
 
 @frozen(eq=False)
@@ -116,6 +112,7 @@ class Session:
             MetricError: A metric asks for a score that no row has.
         """
         self.store.begin()
+        self.store.expect(self.expected)
         for slot in self.slots:
             self.store.add_system(
                 slot.number, slot.label, slot.key, slot.shared, self.secrecy.of_answer(slot.description)
@@ -167,14 +164,14 @@ class Session:
                 again = Again(self.store, self.slots, self.planner.wire, False, self.reference, agreement_only=True)
                 loop.run(again.jobs())
         except KeyboardInterrupt:
-            self._end("interrupted", warnings)
+            self._break_off("interrupted", warnings)
             raise RunStoppedError("Interrupted.", str(self.store.path), INTERRUPTED) from None
         except ContextBenchError as error:
-            answered = self._end("stopped", warnings)
+            answered = self._break_off("stopped", warnings)
             path = str(self.store.path) if answered else None
             raise RunStoppedError(str(error), path, error.exit_code) from error
         except BaseException:
-            self._end("stopped", warnings)
+            self._break_off("stopped", warnings)
             raise
         finally:
             traffic.close()
@@ -183,22 +180,17 @@ class Session:
             if self.progress is not None:
                 self.progress.close()
         self._tell_end("finished")
-        self.store.settle_headlines()
-        seconds = perf_counter() - started
-        self.store.warn(warnings)
         try:
-            return self._result(seconds, feed.skipped)
-        finally:
+            self.store.settle_headlines()
             self._end("finished", warnings)
+            return self._result(perf_counter() - started, feed.skipped)
+        finally:
+            self._leave()
 
     def _traffic(self) -> Traffic:
         budget = None
         if self.max_cost is not None:
-            [(spent,)] = self.store.read(
-                "SELECT coalesce(sum(cost), 0) FROM (SELECT cost FROM responses WHERE NOT reused UNION ALL "
-                "SELECT json_extract(output, '$.usage.cost') FROM turns WHERE response NOT IN (SELECT id FROM responses))"
-            )
-            budget = Budget(self.max_cost, spent)
+            budget = Budget(self.max_cost, spent(self.store))
         return Traffic(
             self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, budget, self.prices
         )
@@ -211,7 +203,7 @@ class Session:
         found: dict[int, set[int]] = {}
         for label in () if self.store.is_new else self.store.labels():
             for scorer in filter(_is_late, self.planner.wire(label.label).scorers):
-                for (row,) in self.store.read(_UNSCORED.format(label=label.number, evaluator=scorer.number)):
+                for row in unscored(self.store, label.number, scorer.number):
                     found.setdefault(row, set()).add(scorer.number)
         return found
 
@@ -249,20 +241,33 @@ class Session:
             self.store.add_provenance({"dependencies": before | dependencies(used)})
 
     def _end(self, status: str, warnings: Sequence[str]) -> int:
-        if status != "finished":
-            self._tell_end(status)
+        """Record how the session ended, and return how many rows are answered."""
         self._record_dependencies()
         self.store.warn(warnings)
         self.store.finish(status, now())
-        if self.owner is None:
-            self.store.seal()
         return sum(answered for answered, _ in self.store.counts().values())
+
+    def _break_off(self, status: str, warnings: Sequence[str]) -> int:
+        """End a session that something has ended early, and return how many rows are answered."""
+        try:
+            self._tell_end(status)
+            return self._end(status, warnings)
+        except StoreError:  # it could not be recorded; what ended the session is told, and may be the same
+            return sum(answered for answered, _ in self.store.counts().values())
+        finally:
+            self._leave()
 
     def _tell_end(self, status: str) -> None:
         """Tell the hooks how the run ended; what they warn of is still recorded."""
         counts = self.store.counts().values()
         answered, failed = sum(pair[0] for pair in counts), sum(pair[1] for pair in counts)
         self.hooks.run_finished(status, answered + failed, failed)
+
+    def _leave(self) -> None:
+        """Close the run file for writing; what is read of it from now on has no lock."""
+        if self.owner is None:
+            self.store.seal()
+        self.store.close()
 
     def _result(self, seconds: float, skipped: int) -> EvalResult:
         rows = StoredRows(self.store, self.owner)
@@ -295,7 +300,7 @@ def _is_late(scorer: Scorer) -> bool:
     return is_slow(scorer) and not scorer.agrees
 
 
-def comparison_of(store: RunFile) -> dict[str, str]:
+def comparison_of(store: RunReader) -> dict[str, str]:
     """Return what a result's config says of baseline, reference and money; nothing of those that the run has not."""
     systems = store.systems()
     told: dict[str, str] = {}
@@ -308,7 +313,7 @@ def comparison_of(store: RunFile) -> dict[str, str]:
     return told | ({"prices_date": billing["date"]} if billing.get("date") else {})
 
 
-def reference_of(store: RunFile) -> Reference | None:
+def reference_of(store: RunReader) -> Reference | None:
     """Return the system of a run whose responses stand in for gold answers, or None."""
     found = store.reference()
     if found is None:

@@ -21,7 +21,13 @@ from context_bench.cli.common import (
 from context_bench.cli.output import Reports, format_option, output_option
 from context_bench.errors import RunStoppedError
 from context_bench.plugins.project_file import load_project
+from context_bench.records import Completeness
 
+INCOMPLETE = 3
+
+partial_option = click.option(
+    "--partial", is_flag=True, help="Take a run that is not complete as it is; else the exit code is 3."
+)
 run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
 
 
@@ -136,6 +142,7 @@ def rescore(
 )
 @output_option
 @format_option
+@partial_option
 def report(
     run_file: Path,
     score_field: str | None,
@@ -143,7 +150,8 @@ def report(
     baseline: str | None,
     outputs: tuple[Path, ...],
     result_format: str,
-) -> None:
+    partial: bool,
+) -> int:
     """Show the result of a run again, or write it in another form; nothing is run."""
     from context_bench.bench.reading import read_result
 
@@ -153,17 +161,28 @@ def report(
     for line in result.warnings:
         warn(line)
     reports.write(result)
+    return _told(result.completeness, partial)
+
+
+def _told(completeness: Completeness, partial: bool) -> int:
+    """Say on standard error what is missing of a run, and return the exit code."""
+    for sentence in completeness.sentences:
+        warn(sentence)
+    return 0 if partial or completeness.is_complete else INCOMPLETE
 
 
 @click.command()
 @run_argument
 @click.option("--canonical", is_flag=True, help="Leave out what differs between equal runs: timing, attempts, reuse.")
-def export(run_file: Path, canonical: bool) -> None:
+@partial_option
+def export(run_file: Path, canonical: bool, partial: bool) -> int:
     """Write the rows of a run as JSON lines to standard output, in canonical order."""
     from context_bench.bench.reading import canonical_row
     from context_bench.results import row_to_dict, strict
-    from context_bench.store.runfile import RunFile
+    from context_bench.runs import open_run
 
-    for row in RunFile.open(run_file).rows():
-        told = canonical_row(row) if canonical else row_to_dict(row)
-        sys.stdout.write(json.dumps(strict(told), ensure_ascii=False, allow_nan=False) + "\n")
+    with open_run(run_file) as run:
+        for row in run.rows():
+            told = canonical_row(row) if canonical else row_to_dict(row)
+            sys.stdout.write(json.dumps(strict(told), ensure_ascii=False, allow_nan=False) + "\n")
+        return _told(run.completeness, partial)

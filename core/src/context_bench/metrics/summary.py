@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from context_bench.metrics.registry import RunMetric
 from context_bench.metrics.scores import check_score_field
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
+from context_bench.store.questions import silences
 from context_bench.row_sequences import ChosenRows, StoredRows
 
 SCORES = "scores"
@@ -74,7 +75,7 @@ def _alone(metric: Any, columns: Columns, rows: Sequence[EvalRow]) -> Mapping[st
 
 def _columns(rows: Sequence[EvalRow], fields: Sequence[str]) -> dict[str, Columns]:
     if isinstance(rows, StoredRows):
-        return read_columns(rows.store, fields)
+        return read_columns(rows.reader, fields)
     columns: dict[str, Columns] = {}
     for row in rows:
         columns.setdefault(row.system, Columns(fields)).add(row)
@@ -114,7 +115,7 @@ def _reasons(rows: Sequence[EvalRow], silent: Mapping[str, Sequence[str]]) -> di
     """Return how often each silent evaluator gave which reason, over the systems that it was silent for."""
     found: dict[str, dict[str, int]] = {}
     if isinstance(rows, StoredRows):
-        told = rows.store.unscored()
+        told: Iterable[tuple[Any, ...]] = silences(rows.reader)
     else:
         told = ((row.system, name, why, 1) for row in rows if not row.is_extra for name, why in row.unscored.items())
     for system, evaluator, reason, count in told:

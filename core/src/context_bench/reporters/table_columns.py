@@ -97,7 +97,7 @@ _NONE = {"n": 0, "unscored": 0}
 
 def notes(result: EvalResult) -> Sequence[str]:
     """Return what a reader must know beside the numbers, a line each."""
-    told = []
+    told = list(result.completeness.sentences)
     field = result.config.get("score_field", "score")
     headlines, agreements = headlines_of(result)
     headlines = [field] if field != "score" else headlines

@@ -17,7 +17,7 @@ from context_bench.records import Usage
 from context_bench.runner.transcript import Transcript, Transcripts, output_of
 from context_bench.runner.work import take_apart
 from context_bench.store.encoding import isolate, to_json
-from context_bench.store.keys import RowId
+from context_bench.store.identity import RowId
 from context_bench.store.stored_rows import StoredTurn
 
 

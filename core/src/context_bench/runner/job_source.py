@@ -17,7 +17,9 @@ from context_bench.runner.selection import Placed
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Job, Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
-from context_bench.store.keys import RowId, example_key, response_key
+from context_bench.store.identity import RowId
+from context_bench.store.keys import example_key, response_key
+from context_bench.store.questions import output_of
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredExample
 
@@ -162,7 +164,7 @@ class Feed:
 
     def _again(self, store: RunFile, row: RowId, slot: Slot, wiring: LabelWiring, fed: Fed, response: bytes) -> Job:
         """Return the job of the evaluators that an earlier session did not wait for."""
-        [(output,)] = store.read(f"SELECT output FROM responses WHERE id = {row.pack()}")
+        output = output_of(store, row.pack())
         wanted = tuple(scorer for scorer in wiring.scorers if scorer.number in self._unscored[row.pack()])
         return Job(row, slot, wiring, fed.example, response, 0, fed.key, output=from_json(output), only=wanted)
 

@@ -15,19 +15,10 @@ from context_bench.runner.agreement import GOLD, Reference
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.runner.work import Job
 from context_bench.store.encoding import from_json
-from context_bench.store.keys import RowId, example_key, score_key
-from context_bench.store.runfile import RunFile
-
-_PLACE = ~((1 << 20) - 1)
-
-_QUERY = """
-SELECT responses.id, responses.key, output, responses.hash, label, body, evaluations.evaluator, evaluations.key,
-       unscored
-FROM responses
-JOIN examples ON examples.id = responses.id & ~1048575
-LEFT JOIN evaluations ON evaluations.response = responses.id
-ORDER BY responses.id
-"""
+from context_bench.store.identity import RowId, example_of
+from context_bench.store.keys import example_key, score_key
+from context_bench.store.questions import responses_of, responses_to_score
+from context_bench.store.reader import RunReader
 
 
 class Again:
@@ -44,7 +35,7 @@ class Again:
 
     def __init__(
         self,
-        store: RunFile,
+        store: RunReader,
         slots: Iterable[Slot],
         wire: Callable[[str], LabelWiring],
         force: bool = False,
@@ -68,9 +59,13 @@ class Again:
         Raises:
             StoreError: The examples of the run were not kept.
         """
+        with self._store.apart() as reader:  # what is scored meanwhile is not seen
+            yield from self._jobs(reader)
+
+    def _jobs(self, reader: RunReader) -> Iterator[Job]:
         place, plain, agreed = None, _NO_EXAMPLE, _NO_EXAMPLE
-        references = _Responses(self._store, self._reference)
-        for number, group in groupby(self._store.read(_QUERY), key=itemgetter(0)):
+        references = _Responses(reader, self._reference)
+        for number, group in groupby(responses_to_score(reader), key=itemgetter(0)):
             lines = list(group)
             _, key, output, digest, label, body, *_ = lines[0]
             identity = RowId.unpack(number)
@@ -148,20 +143,19 @@ _NO_EXAMPLE = _Seen({}, b"")
 class _Responses:
     """The reference's first responses, read beside rows in canonical order."""
 
-    def __init__(self, store: RunFile, reference: Reference | None) -> None:
+    def __init__(self, store: RunReader, reference: Reference | None) -> None:
         self._label = "" if reference is None else reference.label
         slot = -1 if reference is None else reference.slot
-        query = f"SELECT id, output FROM responses WHERE slot = {slot} AND sample = 0 ORDER BY id"
-        self._found = store.read(query)
+        self._found = responses_of(store, slot)
         self._head: tuple[Any, ...] | None = (-1, "")
 
     def answer(self, number: int, plain: _Seen) -> _Seen:
         """Return an example with the reference's response in the place of the answer; rows must come in order."""
-        place = number & _PLACE
-        while self._head is not None and self._head[0] & _PLACE < place:
+        place = example_of(number)
+        while self._head is not None and example_of(self._head[0]) < place:
             self._head = next(self._found, None)
         response = None
-        if self._head is not None and self._head[0] & _PLACE == place:
+        if self._head is not None and example_of(self._head[0]) == place:
             response = from_json(self._head[1]).get("response")
         if not isinstance(response, str):
             return _Seen.of(plain.example, f"the reference {self._label} has no response to this example")

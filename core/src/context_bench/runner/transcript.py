@@ -8,7 +8,8 @@ from typing import Any
 
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, to_json
-from context_bench.store.keys import RowId, response_key
+from context_bench.store.identity import RowId
+from context_bench.store.keys import response_key
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredTurn
 

@@ -19,7 +19,8 @@ from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.runner.refusals import CallRefusedError, is_refusal
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
-from context_bench.store.keys import RowId, agreement_key, example_key, output_key, score_key
+from context_bench.store.identity import RowId
+from context_bench.store.keys import agreement_key, example_key, output_key, score_key
 from context_bench.store.stored_rows import StoredEvaluation, StoredExample, StoredRow
 from context_bench.tokens import PROMPT_FIELDS, count_fields
 

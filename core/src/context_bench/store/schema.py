@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
+from context_bench.store.identity import sql_example_of
+
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x43_54_58_42  # "CTXB"
 
-TABLES = """
+TABLES = f"""
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -136,8 +141,26 @@ SELECT systems.label AS system, labels.label AS dataset, examples.example_id, re
        evaluators.id AS evaluator, scores.name AS score, scores.value, responses.latency
 FROM scores
 JOIN responses ON responses.id = scores.response
-JOIN examples ON examples.id = responses.id & ~1048575
+JOIN examples ON examples.id = {sql_example_of("responses.id")}
 JOIN systems ON systems.slot = responses.slot
 JOIN labels ON labels.number = examples.label
 JOIN evaluators ON evaluators.number = scores.evaluator;
 """
+
+SCHEMAS = {SCHEMA_VERSION: TABLES}
+"""Every format that is read, by its version. A new version adds itself here, and keeps the one before it word for word:
+run files are held against these texts before anything is read from them."""
+
+
+@cache
+def column_types() -> dict[str, tuple[frozenset[type], ...]]:
+    """Return the types that the values of each table's columns may have."""
+    types = {"INTEGER": int, "TEXT": str, "REAL": float, "BLOB": bytes}
+    found: dict[str, tuple[frozenset[type], ...]] = {}
+    for name, body in re.findall(r"CREATE TABLE (\w+) \((.*?)\n\)", TABLES, re.DOTALL):
+        columns = re.findall(r"^    \w+ +(INTEGER|TEXT|REAL|BLOB)(.*)$", body, re.MULTILINE)
+        found[name] = tuple(
+            frozenset({types[kind]} if "NOT NULL" in rule or "PRIMARY KEY" in rule else {types[kind], type(None)})
+            for kind, rule in columns
+        )
+    return found

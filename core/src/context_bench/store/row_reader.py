@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -11,11 +11,10 @@ from attrs import frozen
 from context_bench.errors import StoreError
 from context_bench.records import BaselineRow, EvalRow, Failure, Usage
 from context_bench.store.encoding import from_json
-from context_bench.store.keys import RowId
+from context_bench.store.identity import RowId, example_of, last_of, sample_of
+from context_bench.store.schema import column_types
 from context_bench.store.stored_rows import Label, verify
 
-_ROW_MASK = ~((1 << 20) - 1)
-_SAMPLE = (1 << 10) - 1
 _END = 1 << 63
 
 Values = tuple[Any, ...]
@@ -49,16 +48,16 @@ class RowReader:
 
         def stream(table: str, column: str, order: str, start: int = first) -> _Merge:
             query = f"SELECT * FROM {table} WHERE {column} BETWEEN ? AND ? ORDER BY {order}"
-            return _Merge(connection.execute(query, (start, last)))
+            return _Merge(checked(table, connection.execute(query, (start, last))))
 
         responses = stream("responses", "id", "id")
         failures = stream("failures", "response", "response, stage DESC, evaluator")
         evaluations = stream("evaluations", "response", "response, evaluator")
         scores = stream("scores", "response", "response, evaluator, name")
-        examples = stream("examples", "id", "id", first & _ROW_MASK)
+        examples = stream("examples", "id", "id", example_of(first))
         baselines = None if self.baseline is None else Baselines(connection, self.baseline, first, last)
         while (number := min(responses.next_id, failures.next_id)) != _END:
-            example = examples.seek(number & _ROW_MASK)
+            example = examples.seek(example_of(number))
             found = responses.take(number)
             yield self._row(
                 number, found, failures.take(number), evaluations.take(number), scores.take(number), example,
@@ -155,19 +154,19 @@ class Baselines:
 
     def __init__(self, connection: sqlite3.Connection, slot: int, first: int = 0, last: int = _END - 1) -> None:
         query = "SELECT id, prompt_tokens, cost FROM responses WHERE id BETWEEN ? AND ? AND slot = ? ORDER BY id"
-        self._merge = _Merge(connection.execute(query, (first & _ROW_MASK, last | ~_ROW_MASK, slot)))
+        self._merge = _Merge(connection.execute(query, (example_of(first), last_of(last), slot)))
         self._place = -1
         self._samples: dict[int, BaselineRow] = {}
 
     def of(self, number: int) -> BaselineRow | None:
         """Return the baseline's row beside a packed identity; identities must come in order."""
-        place = number & _ROW_MASK
+        place = example_of(number)
         if place != self._place:
             self._place = place
             self._merge.seek(place)
-            found = self._merge.take_until(place | ~_ROW_MASK)
-            self._samples = {values[0] & _SAMPLE: BaselineRow(*values[1:]) for values in found}
-        return self._samples.get(number & _SAMPLE)
+            found = self._merge.take_until(last_of(place))
+            self._samples = {sample_of(values[0]): BaselineRow(*values[1:]) for values in found}
+        return self._samples.get(sample_of(number))
 
 
 class _Merge:
@@ -180,8 +179,11 @@ class _Merge:
         self._advance()
 
     def _advance(self) -> None:
+        before = self.next_id
         self._head = next(self._stream, None)
         self.next_id = _END if self._head is None else self._head[0]
+        if self.next_id < before:  # pages that refer to one another in a circle would never end
+            raise StoreError("The run file is damaged: its rows are out of order.")
 
     def take(self, number: int) -> list[Values]:
         found = []
@@ -201,3 +203,24 @@ class _Merge:
         while self.next_id < number:
             self._advance()
         return self._head if self.next_id == number else None
+
+
+def checked(table: str, lines: Iterable[Values]) -> Iterator[Values]:
+    """Yield the lines of a whole table, each of whose values has the type that its column declares.
+
+    Raises:
+        StoreError: One has another type. SQLite lets any value stand in any column.
+    """
+    return of_types(column_types()[table], lines, table)
+
+
+def of_types(allowed: Sequence[frozenset[type]], lines: Iterable[Values], where: str) -> Iterator[Values]:
+    """Yield lines whose values are of the allowed types, column by column."""
+    known: set[tuple[type, ...]] = set()
+    for values in lines:
+        shape = tuple(map(type, values))
+        if shape not in known:
+            if len(shape) != len(allowed) or any(kind not in types for kind, types in zip(shape, allowed)):
+                raise StoreError(f"The run file is damaged: a value in {where} has a type that it cannot have.")
+            known.add(shape)
+        yield values

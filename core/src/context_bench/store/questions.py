@@ -1,0 +1,193 @@
+"""Questions about a whole run, each of them one SQL query, for the runner, the metrics and those who look at runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from context_bench.store.connection import Values
+from context_bench.store.identity import last_of, sql_example_of, sql_slot_of
+from context_bench.store.reader import RunReader
+from context_bench.store.row_reader import of_types
+
+Kinds = frozenset[type]
+
+_NUMBER: Kinds = frozenset({int})
+_REAL: Kinds = frozenset({float})
+_MAYBE_REAL: Kinds = frozenset({float, type(None)})
+_COUNT: Kinds = frozenset({int, type(None)})
+_TEXT: Kinds = frozenset({str})
+_MAYBE_TEXT: Kinds = frozenset({str, type(None)})
+_HASH: Kinds = frozenset({bytes})
+_MAYBE_HASH: Kinds = frozenset({bytes, type(None)})
+_EXAMPLES = f"JOIN examples ON examples.id = {sql_example_of('responses.id')}"
+
+_SCORE_LINE = (
+    *(_NUMBER, _NUMBER, _NUMBER, _REAL, _NUMBER, _COUNT, _NUMBER, _COUNT, _COUNT, _MAYBE_REAL, _MAYBE_REAL),
+    *(_MAYBE_TEXT, _MAYBE_REAL),
+)
+
+
+def score_lines(reader: RunReader, labels: Iterable[int]) -> Iterator[Values]:
+    """Yield what metrics need of every answered row, a line for each of its shown scores, in canonical order.
+
+    A line is id, slot, label, latency, input_tokens, prompt_tokens, response_tokens, context_tokens, cached_tokens, cost,
+    system_latency, name and value. Check sums are left to the reading of whole rows.
+    """
+    numbers = list(labels)
+    one = len(numbers) == 1  # then the pages of the examples need not be read
+    query = (
+        f"SELECT responses.id, slot, {int(numbers[0]) if one else 'label'}, latency, input_tokens, prompt_tokens, "
+        "response_tokens, context_tokens, cached_tokens, cost, system_latency, name, value FROM responses "
+        f"{'' if one else _EXAMPLES} LEFT JOIN scores ON scores.response = responses.id AND shown ORDER BY responses.id"
+    )
+    return of_types(_SCORE_LINE, reader.stream(query), "the responses")
+
+
+def troubled(reader: RunReader) -> list[int]:
+    """Return the packed identities of the rows that have a failure, in order."""
+    return [number for (number,) in reader.lines("SELECT DISTINCT response FROM failures ORDER BY 1")]
+
+
+def unscored(reader: RunReader, label: int, evaluator: int) -> Iterator[int]:
+    """Yield the packed identities of a label's answered rows of which an evaluator has said nothing."""
+    query = (
+        f"SELECT responses.id FROM responses {_EXAMPLES} WHERE label = ? "
+        "AND NOT EXISTS (SELECT 1 FROM evaluations WHERE response = responses.id AND evaluator = ?) "
+        "AND NOT EXISTS (SELECT 1 FROM failures WHERE response = responses.id AND evaluator = ?)"
+    )
+    return (number for (number,) in reader.stream(query, label, evaluator, evaluator))
+
+
+def silences(reader: RunReader) -> list[Values]:
+    """Return system, evaluator, reason and number of rows, of rows that an evaluator had nothing to say about."""
+    query = (
+        "SELECT systems.label, evaluators.id, unscored, count(*) FROM evaluations "
+        f"JOIN systems ON slot = {sql_slot_of('response')} JOIN evaluators ON evaluators.number = evaluator "
+        "WHERE unscored IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    )
+    return list(of_types((_TEXT, _TEXT, _TEXT, _NUMBER), reader.lines(query), "the evaluations"))
+
+
+def spent(reader: RunReader) -> float:
+    """Return the money that was spent so far, turns of conversations that are not finished included."""
+    query = (
+        "SELECT coalesce(sum(cost), 0) FROM (SELECT cost FROM responses WHERE NOT reused UNION ALL "
+        "SELECT json_extract(output, '$.usage.cost') FROM turns WHERE response NOT IN (SELECT id FROM responses))"
+    )
+    [(money,)] = reader.lines(query)
+    return float(money)
+
+
+def output_of(reader: RunReader, number: int) -> str:
+    """Return the JSON of an answered row's output."""
+    [(output,)] = reader.lines("SELECT output FROM responses WHERE id = ?", number)
+    return str(output)
+
+
+def responses_to_score(reader: RunReader) -> Iterator[Values]:
+    """Yield every response with what evaluators said of it, a line for each of them, in canonical order.
+
+    A line is id, key, output, hash, label, body of the example, number of the evaluator, its key, and why it said nothing.
+    """
+    query = (
+        "SELECT responses.id, responses.key, output, responses.hash, label, body, evaluations.evaluator, evaluations.key, "
+        f"unscored FROM responses {_EXAMPLES} LEFT JOIN evaluations ON evaluations.response = responses.id "
+        "ORDER BY responses.id"
+    )
+    allowed = (_NUMBER, _HASH, _TEXT, _HASH, _NUMBER, _MAYBE_TEXT, _COUNT, _MAYBE_HASH, _MAYBE_TEXT)
+    return of_types(allowed, reader.stream(query), "the responses")
+
+
+def responses_of(reader: RunReader, slot: int) -> Iterator[Values]:
+    """Yield id and output of a system's first responses, in canonical order."""
+    query = "SELECT id, output FROM responses WHERE slot = ? AND sample = 0 ORDER BY id"
+    return of_types((_NUMBER, _TEXT), reader.stream(query, slot), "the responses")
+
+
+def causes(reader: RunReader) -> list[Values]:
+    """Return the kinds of failure with how many there are of each, the most frequent first.
+
+    A line is slot, number of the evaluator, kind, count, and message, example and identity of the first row.
+    """
+    # The bare columns are those of the row with the smallest `response`: SQLite promises it for min().
+    query = (
+        f"SELECT {sql_slot_of('response')} AS slot, evaluator, kind, count(*), message, example_id, min(response) "
+        f"FROM failures JOIN examples ON examples.id = {sql_example_of('response')} "
+        "GROUP BY slot, evaluator, kind ORDER BY count(*) DESC, min(response)"
+    )
+    return reader.lines(query)
+
+
+_FAILURES = (
+    "SELECT response, example_id, stage, evaluator, kind, message, attempts, traceback "
+    f"FROM failures JOIN examples ON examples.id = {sql_example_of('response')} ORDER BY response, stage DESC, evaluator"
+)
+
+
+def failures(reader: RunReader) -> Iterator[Values]:
+    """Yield identity, example, stage, number of the evaluator, kind, message, attempts and traceback of every failure."""
+    return of_types(
+        (_NUMBER, _TEXT, _TEXT, _NUMBER, _TEXT, _TEXT, _NUMBER, _TEXT), reader.stream(_FAILURES), "the failures"
+    )
+
+
+_EXAMPLE = (_NUMBER, _TEXT, _NUMBER, _HASH, _MAYBE_TEXT)
+
+
+def examples(reader: RunReader, example_id: str | None = None) -> Iterator[Values]:
+    """Yield identity, id, label, hash and body of every example, or of those with an id, in order."""
+    where, values = ("", ()) if example_id is None else ("WHERE example_id = ?", (example_id,))
+    query = f"SELECT id, example_id, label, hash, body FROM examples {where} ORDER BY id"
+    return of_types(_EXAMPLE, reader.stream(query, *values), "the examples")
+
+
+def example_at(reader: RunReader, number: int) -> Values | None:
+    """Return what :func:`examples` yields of one example, by its packed identity; None where there is none."""
+    query = "SELECT id, example_id, label, hash, body FROM examples WHERE id = ?"
+    return next(iter(of_types(_EXAMPLE, reader.lines(query, number), "the examples")), None)
+
+
+def has_example(reader: RunReader, content: bytes) -> bool:
+    """Whether an example with this hash stands in the run."""
+    return bool(reader.lines("SELECT 1 FROM examples WHERE hash = ? LIMIT 1", content))
+
+
+def response_keys(reader: RunReader, example: int) -> list[Values]:
+    """Return identity, response key, hash of the output, and whether it was reused, of every answer to an example."""
+    query = "SELECT id, key, hash, reused FROM responses WHERE id BETWEEN ? AND ? ORDER BY id"
+    allowed = (_NUMBER, _HASH, _HASH, _NUMBER)
+    return list(of_types(allowed, reader.lines(query, example, last_of(example)), "the responses"))
+
+
+def shares_of(reader: RunReader, key: bytes) -> list[bool]:
+    """Return for each response with a key whether the key is valid in other runs."""
+    query = "SELECT shared FROM responses JOIN systems USING (slot) WHERE responses.key = ?"
+    return [bool(shared) for (shared,) in reader.lines(query, key)]
+
+
+def evaluations_of(reader: RunReader, number: int) -> list[Values]:
+    """Return id of the evaluator, score key, name and value of every score of a row; no name where it gave none."""
+    query = (
+        "SELECT evaluators.id, evaluations.key, name, value FROM evaluations "
+        "JOIN evaluators ON number = evaluations.evaluator LEFT JOIN scores ON scores.response = evaluations.response "
+        "AND scores.evaluator = evaluations.evaluator WHERE evaluations.response = ? ORDER BY evaluations.evaluator, name"
+    )
+    return list(of_types((_TEXT, _HASH, _MAYBE_TEXT, _MAYBE_REAL), reader.lines(query, number), "the scores"))
+
+
+def outputs(reader: RunReader) -> Iterator[Values]:
+    """Yield identity, output and hash of every response, in canonical order."""
+    allowed = (_NUMBER, _TEXT, _HASH)
+    return of_types(allowed, reader.stream("SELECT id, output, hash FROM responses ORDER BY id"), "the responses")
+
+
+def conversations(reader: RunReader) -> Iterator[int]:
+    """Yield the packed identity of every row of which turns are kept, in order."""
+    return (number for (number,) in reader.stream("SELECT DISTINCT response FROM turns ORDER BY 1"))
+
+
+def faults_of_sqlite(reader: RunReader, most: int) -> list[str]:
+    """Return what SQLite finds wrong with the pages and indexes of the file."""
+    found: list[Any] = [line for (line,) in reader.lines(f"PRAGMA integrity_check({most})")]
+    return [str(line) for line in found if line != "ok"]

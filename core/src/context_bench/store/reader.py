@@ -1,0 +1,297 @@
+"""The reader of a run file: what was recorded about the run, and its rows, over one read-only connection."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from context_bench.errors import StoreError
+from context_bench.records import BaselineRow, EvalRow, KeyMeaning
+from context_bench.store.connection import Source, Values, missing
+from context_bench.store.encoding import from_json
+from context_bench.store.identity import RowId, last_of, sql_slot_of
+from context_bench.store.row_reader import Baselines, RowReader
+from context_bench.store.stored_rows import Label, StoredTurn, verify
+
+_LAST = (1 << 63) - 1
+_ROW_IDS = "SELECT id FROM responses UNION SELECT response FROM failures WHERE stage = 'system'"
+
+_HAS_ROW = (
+    "SELECT 1 FROM responses WHERE id = ? UNION ALL SELECT 1 FROM failures WHERE response = ? AND stage = 'system'"
+)
+
+
+class RunReader:
+    """Reads a run file. Nothing is written, and nothing in the file is trusted.
+
+    Args:
+        path: The run file.
+
+    Raises:
+        StoreError: It is missing, is no run file, is damaged, or was written in another format.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._source = Source(path)
+        self._held_against: int | None = None
+        self._places: _Places | None = None
+        self._row_reader_of: tuple[Any, RowReader] | None = None
+        if not path.is_file():
+            raise missing(path)
+        self.lines("SELECT 1")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._source.close()
+
+    @contextmanager
+    def apart(self) -> Iterator[RunReader]:
+        """Open another reader of the file: what it reads for long is a snapshot, while this one sees what is committed."""
+        with closing(RunReader(self.path)) as reader:
+            reader._held_against = self._held_against
+            yield reader
+
+    def lines(self, query: str, *values: Any) -> list[Values]:
+        """Return all lines of an SQL query; only this package speaks SQL."""
+        return self._source.lines(query, values)
+
+    def stream(self, query: str, *values: Any) -> Iterator[Values]:
+        """Yield the lines of an SQL query over one snapshot; only this package speaks SQL."""
+        return self._source.stream(query, values)
+
+    def snapshot(self) -> Any:
+        """Open one snapshot for several questions; see :meth:`~context_bench.store.connection.Source.snapshot`."""
+        return self._source.snapshot()
+
+    def facts(self) -> dict[str, str]:
+        """Return the table of single facts about the file: its format, its seal, the warnings and the like."""
+        return {str(name): str(value) for name, value in self.lines("SELECT name, value FROM meta")}
+
+    def run(self) -> dict[str, Any]:
+        """Return what was recorded about the run itself."""
+        with self.snapshot():
+            [row] = self.lines("SELECT id, created, finished, status, config, provenance FROM run")
+            config, provenance = from_json(row[4]), from_json(row[5])
+            if not isinstance(config, dict) or not isinstance(provenance, dict):
+                raise StoreError(f"{self.path} is damaged: its request or its provenance is no mapping.")
+            return dict(zip(("id", "created", "finished", "status"), row)) | {
+                "config": config,
+                "provenance": provenance,
+            }
+
+    def warnings(self) -> list[str]:
+        """Return what was recorded for the user, a line each."""
+        with self.snapshot():
+            found = [from_json(text) for (text,) in self.lines("SELECT value FROM meta WHERE name = 'warnings'")]
+            return [str(line) for line in found[0]] if found else []
+
+    def metrics(self) -> dict[str, Any]:
+        """Return which metrics the run computed, and what they made of its rows; nothing of a run of an earlier version."""
+        with self.snapshot():
+            found = [from_json(text) for (text,) in self.lines("SELECT value FROM meta WHERE name = 'metrics'")]
+            return dict(found[0]) if found else {}
+
+    def systems(self) -> list[dict[str, Any]]:
+        """Return the systems in the order of their slots."""
+        with self.snapshot():
+            found = self.lines("SELECT slot, label, key, shared, description FROM systems ORDER BY slot")
+            return [
+                {"slot": slot, "label": label, "key": key, "shared": bool(shared), "description": dict(from_json(text))}
+                for slot, label, key, shared, text in found
+            ]
+
+    def datasets(self) -> list[dict[str, Any]]:
+        """Return the datasets in the order of their numbers."""
+        with self.snapshot():
+            found = self.lines("SELECT number, label, description, length, content FROM datasets ORDER BY number")
+            return [
+                {"number": number, "label": label, "description": from_json(text), "length": length, "content": content}
+                for number, label, text, length, content in found
+            ]
+
+    def evaluators(self) -> list[dict[str, Any]]:
+        """Return the evaluators in the order of their numbers."""
+        with self.snapshot():
+            found = self.lines("SELECT number, id, key, provenance FROM evaluators ORDER BY number")
+            return [
+                {"number": n, "id": name, "key": key, "provenance": from_json(text)} for n, name, key, text in found
+            ]
+
+    def labels(self) -> list[Label]:
+        """Return the wiring of each dataset label."""
+        with self.snapshot():
+            found = self.lines("SELECT number, label, headline, keys, plan FROM labels ORDER BY number")
+            return [
+                Label(number, label, headline, {k: KeyMeaning(*v) for k, v in from_json(keys).items()}, from_json(plan))
+                for number, label, headline, keys, plan in found
+            ]
+
+    def counts(self) -> dict[int, tuple[int, int]]:
+        """Return how many rows were answered and how many failed at the system, by slot."""
+        failed_at = f"SELECT {sql_slot_of('response')}, count(*) FROM failures WHERE stage = 'system' GROUP BY 1"
+        with self.snapshot():
+            answered: dict[int, int] = dict(self.lines("SELECT slot, count(*) FROM responses GROUP BY slot"))
+            failed: dict[int, int] = dict(self.lines(failed_at))
+        return {slot: (answered.get(slot, 0), failed.get(slot, 0)) for slot in answered.keys() | failed.keys()}
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether turns of conversations are kept."""
+        return bool(self.lines("SELECT 1 FROM turns LIMIT 1"))
+
+    def turns(self, row: RowId) -> list[StoredTurn]:
+        """Return the answered turns of a row's conversation, in order.
+
+        Raises:
+            StoreError: One does not match its check sum.
+        """
+        found = []
+        with self.snapshot():
+            for values in self.lines("SELECT * FROM turns WHERE response = ? ORDER BY turn", row.pack()):
+                verify(values)
+                found.append(StoredTurn(row, *values[1:-1]))
+        return found
+
+    def hold_against(self, slot: int) -> None:
+        """Read the rows beside those of another baseline than the recorded one; nothing is written."""
+        self._held_against = slot
+
+    def baseline(self) -> int | None:
+        """Return the slot of the system that the others are held against, or None."""
+        if self._held_against is not None:
+            return self._held_against
+        return next((entry["slot"] for entry in self.systems() if entry["description"].get("baseline")), None)
+
+    def reference(self) -> tuple[int, int] | None:
+        """Return the slot of the system whose responses stand in for gold answers, and the samples of the run, or None."""
+        with self.snapshot():
+            for entry in self.systems():
+                if "reference" in entry["description"]:
+                    return entry["slot"], entry["description"]["reference"]["samples"]
+        return None
+
+    def row_ids(self) -> Iterator[int]:
+        """Yield the packed identity of every row, answered or failed, in canonical order."""
+        return (number for (number,) in self.stream(f"{_ROW_IDS} ORDER BY 1"))
+
+    def size(self) -> int:
+        """Return how many rows there are, answered or failed."""
+        return self._known_places().size
+
+    def id_at(self, index: int) -> int:
+        """Return the packed identity of a row by its place in canonical order, counted from 0.
+
+        A finished run whose rows leave no gap is not searched: the place says what its identity is.
+        """
+        return self._known_places().id_at(index)
+
+    def _known_places(self) -> _Places:
+        with self.snapshot():
+            version = self._source.version()
+            if self._places is None or self._places.version != version:
+                self._places = _Places(self, version)
+            return self._places
+
+    def rows(self, first: int = 0, last: int = _LAST) -> Iterator[EvalRow]:
+        """Yield every row in canonical order, those between two packed identities when they are given.
+
+        Raises:
+            StoreError: A row does not match its check sum.
+        """
+        yield from self._rows([(first, last)])
+
+    def rows_at(self, numbers: Iterable[int]) -> Iterator[EvalRow]:
+        """Yield the rows with these packed identities; those that are not there are left out."""
+        yield from self._rows((number, number) for number in numbers)
+
+    def _rows(self, ranges: Iterable[tuple[int, int]]) -> Iterator[EvalRow]:
+        with self.snapshot() as connection:
+            reader = self._row_reader()
+            for first, last in ranges:
+                yield from reader.read(connection, first, last)
+
+    def _row_reader(self) -> RowReader:
+        key = (self._source.version(), self._held_against)
+        if self._row_reader_of is None or self._row_reader_of[0] != key:
+            reader = RowReader(
+                {entry["slot"]: entry["label"] for entry in self.systems()},
+                {label.number: label for label in self.labels()},
+                {entry["number"]: entry["id"] for entry in self.evaluators()},
+                self.baseline(),
+                self.reference(),
+            )
+            self._row_reader_of = key, reader
+        return self._row_reader_of[1]
+
+    @contextmanager
+    def baselines(self) -> Iterator[Callable[[int], BaselineRow | None]]:
+        """Open a look-up of the baseline's row beside a packed identity; identities must come in order."""
+        slot = self.baseline()
+        if slot is None:
+            yield lambda number: None
+            return
+        with self.snapshot() as connection:
+            yield Baselines(connection, slot).of
+
+
+class _Places:
+    """Which row stands at which place: worked out where rows leave no gap, else listed once in eight bytes each."""
+
+    def __init__(self, reader: RunReader, version: tuple[int, int]) -> None:
+        self.version = version
+        self._reader = reader
+        self._listed: array[int] | None = None
+        self._samples = 0
+        self._starts: list[int] = []
+        facts = reader.facts()
+        self._slots = [slot for (slot,) in reader.lines("SELECT slot FROM systems ORDER BY slot")]
+        self._lengths: dict[int, int | None] = dict(reader.lines("SELECT number, length FROM datasets ORDER BY number"))
+        is_done = reader.lines("SELECT 1 FROM run WHERE status = 'finished'")
+        if is_done and facts.get("rows", "").isdecimal():
+            self.size = int(facts["rows"])
+            self._work_out()
+        else:
+            self.size = sum(map(sum, reader.counts().values()))
+
+    def _work_out(self) -> None:
+        lengths = {number: length for number, length in self._lengths.items() if length is not None}
+        each = sum(lengths.values()) * len(self._slots) if len(lengths) == len(self._lengths) else 0
+        if not each or self.size % each or self._slots != list(range(len(self._slots))):
+            return
+        start = 0
+        for number, length in lengths.items():
+            first = RowId(number, 0).pack()
+            last = last_of(RowId(number, length - 1).pack())
+            [(found,)] = self._reader.lines(
+                "SELECT max(id) FROM examples WHERE id BETWEEN ? AND ?", first, RowId(number + 1, 0).pack() - 1
+            )
+            if found is None or last_of(found) != last:
+                return  # a sample of the dataset, whose positions leave gaps
+            self._starts.append(start)
+            start += length * len(self._slots) * (self.size // each)
+        self._samples = self.size // each
+
+    def id_at(self, index: int) -> int:
+        if self._samples and self._listed is None:
+            number = self._computed(index)
+            if self._reader.lines(_HAS_ROW, number, number):
+                return number
+        if self._listed is None:
+            self._listed = array("q", self._reader.row_ids())
+        return self._listed[index]
+
+    def _computed(self, index: int) -> int:
+        place = bisect_left(self._starts, index + 1) - 1
+        rest, sample = divmod(index - self._starts[place], self._samples)
+        position, slot = divmod(rest, len(self._slots))
+        return RowId(list(self._lengths)[place], position, slot, sample).pack()
+
+
+def draft_of(path: Path) -> Path:
+    """Return where a rescoring of a run file gathers its scores until it completes."""
+    return path.with_name(f"{path.name}.rescoring")
