@@ -260,7 +260,7 @@ def test_the_python_page_has_every_member_of_rows_and_results(tables: Tables) ->
     assert members == {name for name in dir(EvalRow) if not name.startswith("_")}
     told = {cell.partition("(")[0] for line in page["EvalResult"] for cell in re.split(r"`, `", line[0])}
     public = {name for name in dir(EvalResult) if not name.startswith("_")}
-    assert told == public | {"rows", "summary", "timing", "config", "warnings"}
+    assert told == public | {"rows", "summary", "timing", "config", "warnings", "completeness"}
 
 
 def test_the_python_page_has_every_error(tables: Tables) -> None:

@@ -143,9 +143,9 @@ def test_an_evaluation_and_its_rows_open_few_connections(tmp_path: Path, monkeyp
     connection._objects.cache_clear()
     result = evaluate(Echo(), examples(*["a"] * 100), [Same()], progress=False)
     before = len(opened)
-    assert before <= 8
+    assert before <= 5
     assert [result.rows[place].score for place in range(100)] == [1.0] * 100
-    assert len(opened) == before
+    assert len(opened) <= before + 1
 
 
 def test_a_value_of_a_type_that_its_column_cannot_have_is_refused(path: Path) -> None:

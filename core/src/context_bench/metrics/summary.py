@@ -11,8 +11,8 @@ from context_bench.metrics.registry import RunMetric
 from context_bench.metrics.scores import check_score_field
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
-from context_bench.store.questions import silences
 from context_bench.row_sequences import ChosenRows, StoredRows
+from context_bench.store.questions import silences
 
 SCORES = "scores"
 """Key of a summary under which every score of every evaluator stands."""
