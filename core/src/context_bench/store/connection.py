@@ -220,4 +220,3 @@ def _reading(path: Path, is_frozen: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
