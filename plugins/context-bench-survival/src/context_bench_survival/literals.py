@@ -1,0 +1,121 @@
+"""Literals: the exact values of a text that an agent cannot make up again - numbers, paths, hashes, versions, errors.
+
+Each has a class. Where two classes fit the same place, the first of :data:`CLASSES` wins; a longer match wins over a shorter one
+inside of it, because the text is read from left to right once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+CLASSES = ("url", "hash", "date", "version", "path", "flag", "identifier", "number")
+
+_PATTERN = re.compile(
+    r"""(?<![\w.$\\/:-])(?:
+      (?P<url>(?:https?|ftp|wss?)://[^\s<>"'`)\]}|\\]+)
+    | (?P<hash>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}
+        |0x[0-9a-fA-F]{4,}
+        |(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,64})(?![\w])
+    | (?P<date>\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?
+        |\d{1,2}[./]\d{1,2}[./]\d{4}|\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?![\w:])
+    | (?P<version>v?\d+\.\d+\.\d+(?:[-+.][0-9A-Za-z.-]*[0-9A-Za-z])?)(?![\w])
+    | (?P<path>(?:~|\.{1,2})?/(?:[\w.@+-]+/)*[\w.@+-]*[\w]
+        |[A-Za-z]:\\(?:[\w.@ +-]+\\)*[\w.@+-]+
+        |(?:[\w@+-][\w.@+-]*/)+[\w.@+-]*\.[A-Za-z]\w{0,7}
+        |[\w-]+\.(?:py|js|ts|tsx|jsx|json|toml|ya?ml|md|txt|rs|go|java|c|h|cpp|sh|css|html|sql|lock|cfg|ini|log|csv|xml))(?![\w/])
+    | (?P<flag>--[a-z][\w-]+)
+    | (?P<identifier>[A-Za-z]+(?:[-_][A-Za-z0-9]+)*[-_][A-Z0-9]*\d[A-Z0-9]*|[A-Z]{2,}\d{2,}[A-Z0-9]*|[A-Z]\d{4,}|[A-Z]{1,6}-\d+)(?![\w])
+    | (?P<number>[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w]|\.\d)
+    )""",
+    re.VERBOSE,
+)
+
+_ERROR_LINE = re.compile(r"(?i)\b(?:error|exception|traceback|failed|failure|fatal|panic|denied|not found)\b")
+
+_COMMON_PATHS = frozenset(
+    {"/dev/null", "/bin/bash", "/bin/sh", "/usr/bin/env", "/tmp", "/etc", "/usr", "/bin", "/home"}
+)
+
+_TRAILING = ".,;:!?"
+
+
+class Literal(NamedTuple):
+    """A literal in a line.
+
+    Attributes:
+        kind: One of :data:`CLASSES`, or ``"error"`` for any literal of a line that tells an error.
+        text: As it stands there.
+        start, end: Its place in the line.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def literals(line: str) -> Iterator[Literal]:
+    """Yield the literals of one line, from left to right.
+
+    >>> [(one.kind, one.text) for one in literals("see /etc/hosts, 42 lines")]
+    [('path', '/etc/hosts'), ('number', '42')]
+    """
+    is_error = _ERROR_LINE.search(line) is not None
+    for found in _PATTERN.finditer(line):
+        kind, text = str(found.lastgroup), found[0].rstrip(_TRAILING)
+        if text and not _is_trivial(kind, text):
+            yield Literal("error" if is_error else kind, text, found.start(), found.start() + len(text))
+
+
+def _is_trivial(kind: str, text: str) -> bool:
+    """Whether a match says too little to be asked for: numbers of one digit, and roots of paths."""
+    if kind == "number":
+        return sum(letter.isdigit() for letter in text) < 2
+    return kind == "path" and (len(text) < 4 or text in _COMMON_PATHS)
+
+
+def unescaped(text: str) -> str:
+    r"""Return a text with the escapes of JSON resolved, so that a value inside of an argument looks as it does elsewhere.
+
+    >>> unescaped('{"path": "C:\\\\tmp", "text": "a\\nb"}')
+    '{"path": "C:\\tmp", "text": "a\nb"}'
+    """
+    return _ESCAPE.sub(_resolve, text) if "\\" in text else text
+
+
+_ESCAPE = re.compile(r'\\(u[0-9a-fA-F]{4}|["\\/bfnrt])')
+_PLAIN = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+def _resolve(found: re.Match[str]) -> str:
+    code = found[1]
+    return chr(int(code[1:], 16)) if code[0] == "u" else _PLAIN[code]
+
+
+def holds(text: str, answer: str) -> bool:
+    """Whether a text holds a literal on token boundaries: ``42`` is not in ``1423``, ``a.py`` not in ``ba.py``."""
+    start = text.find(answer)
+    while start >= 0:
+        end = start + len(answer)
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if not (_joins(before) and _joins(answer[0])) and not (_joins(after) and _joins(answer[-1])):
+            return not _is_part_of_number(text, start, end, answer) or holds(text[end:], answer)
+        start = text.find(answer, start + 1)
+    return False
+
+
+def _joins(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
+
+
+def _is_part_of_number(text: str, start: int, end: int, answer: str) -> bool:
+    """Whether a number goes on beside its match: ``42`` in ``42.5`` or ``1,042``."""
+    if not (answer[0].isdigit() or answer[-1].isdigit()):
+        return False
+    before = (
+        answer[0].isdigit() and text[start - 1 : start] in (".", ",") and text[max(0, start - 2) : start - 1].isdigit()
+    )
+    after = answer[-1].isdigit() and text[end : end + 1] in (".", ",") and text[end + 1 : end + 2].isdigit()
+    return bool(before or after)

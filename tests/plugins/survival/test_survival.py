@@ -1,0 +1,180 @@
+"""The evaluator: identity keeps everything, nothing keeps nothing, and what is broken is counted."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_bench_survival import Survival
+
+SHARED = Path(__file__).parents[4] / "shared" / "data" / "sessions"
+
+RESULT = (
+    "the build server listens on port 8443 since monday\nthe old mirror is kept in /srv/qx/layers today, says the log"
+)
+
+
+def call(number: int, path: str) -> dict[str, Any]:
+    return {"id": f"c{number}", "name": "read", "arguments": json.dumps({"path": path})}
+
+
+def example(**more: Any) -> dict[str, Any]:
+    messages = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "why does it fail?"},
+        {"role": "assistant", "content": "", "tool_calls": [call(1, "notes")]},
+        {"role": "tool", "tool_call_id": "c1", "content": RESULT},
+        {"role": "assistant", "content": "looking on"},
+        {"role": "user", "content": "go on"},
+    ]
+    return {"messages": messages, "region": [2, 5], "future": ["curl :8443"], **more}
+
+
+def score(messages: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, float]:
+    original = example()
+    return Survival().score(
+        original, {"messages": messages if messages is not None else copy.deepcopy(original["messages"]), **more}
+    )
+
+
+def test_identity_keeps_everything_and_invents_nothing() -> None:
+    found = score()
+    assert {key: found[key] for key in ("survival_all", "survival_needed", "bound", "kept_ratio")} == dict.fromkeys(
+        ("survival_all", "survival_needed", "bound", "kept_ratio"), 1.0
+    )
+    assert (found["invented"], found["pair_faults"]) == (0.0, 0.0)
+
+
+def test_an_empty_region_keeps_nothing() -> None:
+    messages = example()["messages"]
+    found = score([*messages[:2], *messages[5:]])
+    assert (found["survival_all"], found["survival_needed"], found["bound"]) == (0.0, 0.0, 0.0)
+    assert found["kept_ratio"] < 0.5
+
+
+def test_half_of_the_literals_is_half() -> None:
+    messages = copy.deepcopy(example()["messages"])
+    messages[3]["content"] = RESULT.splitlines()[0]
+    found = score(messages)
+    assert (found["survival_all"], found["survival_needed"], found["survival_number"], found["survival_path"]) == (
+        0.5,
+        1.0,
+        1.0,
+        0.0,
+    )
+
+
+def test_a_number_without_its_words_is_kept_and_not_bound() -> None:
+    messages = copy.deepcopy(example()["messages"])
+    messages[3]["content"] = "8443 /srv/qx/layers"
+    found = score(messages)
+    assert (found["survival_all"], found["bound"]) == (1.0, 0.0)
+
+
+def test_what_the_original_lacks_is_invented_unless_it_marks_an_omission() -> None:
+    messages = copy.deepcopy(example()["messages"])
+    messages[3]["content"] += "\nretries: 917 in the last hour of work"
+    assert score(messages)["invented"] > 0
+    messages[3]["content"] = RESULT + "\n[... 917 lines omitted, retrieve with 5f3a9c1b ...]"
+    assert score(messages)["invented"] == 0
+
+
+def drop(index: int) -> list[dict[str, Any]]:
+    messages = copy.deepcopy(example()["messages"])
+    del messages[index]
+    return messages
+
+
+def with_call(**changes: str) -> list[dict[str, Any]]:
+    messages = copy.deepcopy(example()["messages"])
+    messages[2]["tool_calls"][0].update(changes)
+    return messages
+
+
+@pytest.mark.parametrize(
+    ("messages", "faults"),
+    [
+        (drop(3), 1),
+        (drop(2), 1),
+        (with_call(arguments='{"path": "other"}'), 1),
+        (with_call(arguments='{"path":"notes"}'), 0),
+        (with_call(id="c9"), 3),
+        ([*drop(3)[:2], example()["messages"][3], *drop(3)[2:]], 1),
+    ],
+    ids=[
+        "result gone",
+        "call gone",
+        "arguments changed",
+        "only spaces changed",
+        "id changed",
+        "result before its call",
+    ],
+)
+def test_calls_and_results_that_do_not_fit_any_more_are_counted(messages: list[dict[str, Any]], faults: int) -> None:
+    assert score(messages)["pair_faults"] == faults
+
+
+def test_faults_of_the_recording_are_not_the_systems() -> None:
+    original = example()
+    del original["messages"][3]
+    original["region"] = [2, 4]
+    assert Survival().score(original, {"messages": original["messages"]})["pair_faults"] == 0
+
+
+def test_plain_contexts_get_the_same_scores() -> None:
+    original = {"context": RESULT, "question": "which port?", "answer": "8443"}
+    kept = Survival().score(original, {"context": RESULT.splitlines()[0], "response": "x"})
+    assert (kept["survival_all"], kept["survival_needed"]) == (0.5, 1.0)
+    assert "pair_faults" not in kept
+
+
+@pytest.mark.parametrize(
+    ("original", "processed"),
+    [({"question": "x"}, {"response": "y"}), (example(), {"response": "y"}), ({"context": ""}, {"context": ""})],
+)
+def test_without_a_context_nothing_is_said(original: dict[str, Any], processed: dict[str, Any]) -> None:
+    assert Survival().score(original, processed) == {}
+
+
+def test_messages_of_both_providers_are_understood() -> None:
+    blocks = [
+        {"role": "user", "content": [{"type": "text", "text": "why does it fail?"}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "notes"}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": RESULT}]},
+        {"role": "user", "content": "go on"},
+    ]
+    found = score(blocks)
+    assert (found["survival_all"], found["pair_faults"]) == (1.0, 0.0)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared recordings lie beside a developer's checkout only")
+def test_identity_is_whole_on_real_sessions_and_the_recorded_compactions_are_not() -> None:
+    from context_bench_sessions import read_sessions
+
+    path = SHARED / "pi-session" / "before-compaction.jsonl.gz"
+    [(_, session)] = read_sessions(path)
+    for compaction in session.compactions:
+        before = list(session.messages[: compaction.at])
+        kept = before[compaction.first_kept :]
+        original = {
+            "messages": before,
+            "region": [1, compaction.first_kept],
+            "future": [
+                message["content"] for message in session.messages[compaction.at :] if message["role"] == "assistant"
+            ],
+        }
+        whole = Survival(most=1000).score(original, {"messages": before})
+        assert (whole["survival_all"], whole["survival_needed"], whole["bound"]) == (1.0, 1.0, 1.0)
+        assert (whole["invented"], whole["pair_faults"]) == (0.0, 0.0)
+        summary = {"role": "user", "content": compaction.summary}
+        found = Survival(most=1000).score(original, {"messages": [before[0], summary, *kept]})
+        assert 0.0 < found["survival_all"] < 0.35
+        empty = Survival(most=1000).score(original, {"messages": [before[0], *kept]})
+        assert not any(value for key, value in empty.items() if key.startswith("survival"))
