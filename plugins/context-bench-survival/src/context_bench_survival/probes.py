@@ -94,10 +94,8 @@ def probes(
     """
     anchors = _anchors(messages)
     lines = [line for number, message in enumerate(messages) for line in _lines(number, message, anchors[number])]
-    kept_text = "\n".join(
-        _whole(message) for number, message in enumerate(messages) if not region[0] <= number < region[1]
-    )
-    outside = kept_text + "\n" + unescaped(kept_text)
+    outside = "\n".join(told(message) for number, message in enumerate(messages) if not region[0] <= number < region[1])
+    stays = {one.text for line in outside.splitlines() for one in literals(line)}
     later = "\n".join(text + "\n" + unescaped(text) for text in future)
     names = _names(messages)
     answers, templates, values = _index(lines)
@@ -112,7 +110,7 @@ def probes(
                 continue
             if templates[template] > SAME_TEMPLATE or not _is_telling(line, literal, values):
                 continue
-            if _is_given_away(literal.text, question) or holds(outside, literal.text):
+            if literal.text in stays or _is_given_away(literal.text, question) or holds(outside, literal.text):
                 continue
             needed = holds(later, literal.text)
             found[literal.text] = Probe(literal.kind, literal.text, question, line.message, needed, line.role)
@@ -189,7 +187,7 @@ def _flattened(text: str) -> list[str] | None:
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, Mapping):
-            waiting += [(f"{path}.{key}" if path else str(key), one) for key, one in reversed(value.items())]
+            waiting += [(f"{path}.{key}" if path else str(key), one) for key, one in reversed(list(value.items()))]
         elif isinstance(value, list):
             waiting += [(f"{path}[{place}]", value[place]) for place in range(len(value) - 1, -1, -1)]
         else:
