@@ -7,7 +7,7 @@ inside of it, because the text is read from left to right once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 CLASSES = ("url", "hash", "date", "version", "path", "flag", "identifier", "number")
@@ -33,6 +33,9 @@ _PATTERN = re.compile(
     re.VERBOSE,
 )
 
+_MAY_HOLD = re.compile(r"\d\d|[/\\]|--[a-z]|[a-f]\d|\d[a-f.:]|\w\.[A-Za-z]")
+"""What a line without any literal lacks: most lines are told apart by it in a tenth of the time."""
+
 _ERROR_LINE = re.compile(r"(?i)\b(?:error|exception|traceback|failed|failure|fatal|panic|denied|not found)\b")
 
 _COMMON_PATHS = frozenset(
@@ -57,17 +60,23 @@ class Literal(NamedTuple):
     end: int
 
 
-def literals(line: str) -> Iterator[Literal]:
-    """Yield the literals of one line, from left to right.
+@lru_cache(maxsize=1 << 16)  # a session's lines are looked at once for probes, once for what is left of them
+def literals(line: str) -> tuple[Literal, ...]:
+    """Return the literals of one line, from left to right.
 
     >>> [(one.kind, one.text) for one in literals("see /etc/hosts, 42 lines")]
     [('path', '/etc/hosts'), ('number', '42')]
     """
-    is_error = _ERROR_LINE.search(line) is not None
-    for found in _PATTERN.finditer(line):
-        kind, text = str(found.lastgroup), found[0].rstrip(_TRAILING)
+    if _MAY_HOLD.search(line) is None:
+        return ()
+    found = []
+    for match in _PATTERN.finditer(line):
+        kind, text = str(match.lastgroup), match[0].rstrip(_TRAILING)
         if text and not _is_trivial(kind, text):
-            yield Literal("error" if is_error else kind, text, found.start(), found.start() + len(text))
+            found.append(Literal(kind, text, match.start(), match.start() + len(text)))
+    if found and _ERROR_LINE.search(line) is not None:
+        return tuple(one._replace(kind="error") for one in found)
+    return tuple(found)
 
 
 def _is_trivial(kind: str, text: str) -> bool:

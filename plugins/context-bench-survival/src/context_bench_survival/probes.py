@@ -265,8 +265,13 @@ def _names(messages: Sequence[Mapping[str, Any]]) -> set[str]:
 
 def told(message: Mapping[str, Any]) -> str:
     """Return all that a message tells, as probes read it: its text, its calls, and JSON by its keys."""
-    lines = [line.text for line in _lines(0, message, "")]
-    return "\n".join([_whole(message), *lines])
+    content = str(message["content"])
+    flattened = _flattened(content) if message["role"] == "tool" else None
+    if flattened is None:
+        flattened = [_NUMBERED.sub("", line) for line in content.splitlines() if _NUMBERED.match(line)]
+    for made in message.get("tool_calls", ()):
+        flattened += _flattened(str(made["arguments"])) or ()
+    return "\n".join([_whole(message), *flattened])
 
 
 def _whole(message: Mapping[str, Any]) -> str:
