@@ -15,3 +15,4 @@ from context_bench_scorers_text import ExactMatchEvaluator as ExactMatchEvaluato
 from context_bench_scorers_text import ReadabilityEvaluator as ReadabilityEvaluator  # type: ignore[import-not-found, unused-ignore]
 from context_bench_scorers_text import SpecificityEvaluator as SpecificityEvaluator  # type: ignore[import-not-found, unused-ignore]
 from context_bench_scorers_text import WordCountMatchEvaluator as WordCountMatchEvaluator  # type: ignore[import-not-found, unused-ignore]
+from context_bench_survival import Survival as Survival  # type: ignore[import-not-found, unused-ignore]

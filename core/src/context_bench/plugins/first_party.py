@@ -31,6 +31,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "rouge-score": ("RougeScore", "context-bench-rouge"),
         "scorer-exact-match": ("ExactMatchEvaluator", "context-bench-scorers-text"),
         "specificity": ("SpecificityEvaluator", "context-bench-scorers-text"),
+        "survival": ("Survival", "context-bench-survival"),
         "word-count-match": ("WordCountMatchEvaluator", "context-bench-scorers-text"),
     },
     "systems": {
@@ -73,6 +74,7 @@ NEEDS: dict[str, str] = {
     "context-bench-openai": "context-bench-http",
     "context-bench-replay": "context-bench-local",
     "context-bench-scorers-text": "context-bench-scorers",
+    "context-bench-survival": "context-bench-sessions",
 }
 """The project's own packages that a package stands on, in the order of installing them."""
 
