@@ -152,7 +152,7 @@ class EvalRow:
         scores: Score by key. Empty when nothing could be scored.
         input_tokens: Tokens of the text that the system was given (context, question, turns; never the gold answer).
         metadata: What the run recorded beside the scores: attempts, usage, finish reason, response headers.
-        latency: Seconds that the system took for this row.
+        latency: Seconds from the first attempt's sending to the answer.
         dataset: Label of the row's dataset; empty when it has none.
         response: The system's answer as text, or None when there is none (a transformer alone, a failure).
         output: Everything the system returned.
@@ -228,6 +228,16 @@ class EvalRow:
     def output_tokens(self) -> int:
         """Tokens that the system put out: what goes on to the model where that is known, else the response."""
         return self.response_tokens if self.prompt_tokens is None else self.prompt_tokens
+
+    @property
+    def attempt_latency(self) -> float:
+        """Seconds of the attempt that was answered."""
+        return float(self.metadata.get("attempt_latency", self.latency))
+
+    @property
+    def waiting(self) -> float:
+        """Seconds for which the endpoint kept the row waiting: refusals, pauses, and rates, also before the first sending."""
+        return float(self.metadata.get("waiting", 0.0))
 
     @property
     def score(self) -> float | None:

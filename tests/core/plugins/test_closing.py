@@ -25,7 +25,7 @@ MANIFEST = """
     kind = "transformer"
 """
 CODE = """
-    import os
+    import os, signal, sys
 
     class Serving:
         name = "serving"
@@ -35,7 +35,13 @@ CODE = """
 
         def process(self, example):
             if self.ends == "interrupted":
+                signal.raise_signal(signal.SIGINT)
+            if self.ends == "terminated":
+                signal.raise_signal(signal.SIGTERM)
+            if self.ends == "playing Ctrl-C":
                 raise KeyboardInterrupt
+            if self.ends == "leaving":
+                sys.exit(0)
             if self.ends == "failing":
                 raise ValueError("no")
             return {"response": "one"}
@@ -71,9 +77,20 @@ def closed(site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
         ("serving", 0),
         ("serving:ends=failing", 12),
         ("serving:ends=interrupted", 130),
+        ("serving:ends=terminated", 143),
+        ("serving:ends=playing Ctrl-C", 12),
+        ("serving:ends=leaving", 12),
         ("serving:ends=closing badly", 0),
     ],
-    ids=["finished", "every row failed", "interrupted", "closing fails"],
+    ids=[
+        "finished",
+        "every row failed",
+        "interrupted",
+        "terminated",
+        "its own Ctrl-C",
+        "its own exit",
+        "closing fails",
+    ],
 )
 @pytest.mark.parametrize("workers", ["1", "4"])
 def test_it_is_closed_once_however_the_run_ends(

@@ -198,6 +198,7 @@ class Planner:
             deterministic=facts is None or facts.deterministic,
             cpu_bound=facts is not None and facts.cpu_bound,
             keys=_meanings(decision),
+            ranges={decision.prefix + key: score.range for key, score in (facts.scores if facts else {}).items()},
             provenance=_provenance(ready.id, decision.component),
         )
 
@@ -246,6 +247,7 @@ class Planner:
                 f"{prefix}{key}": KeyMeaning(name, score.worst)
                 for key, score in (facts.scores if facts else {}).items()
             },
+            ranges={f"{prefix}{key}": score.range for key, score in (facts.scores if facts else {}).items()},
             provenance=_provenance(name, component) | {"rule": "given as an object"},
         )
 

@@ -16,12 +16,13 @@ from context_bench.metrics.records import metrics_record
 from context_bench.metrics.scores import check_score_field
 from context_bench.plugins.hooks import Hooks
 from context_bench.prices import REPORTED_CURRENCY, Prices
-from context_bench.protocols import Metric
+from context_bench.protocols import Call, Governor, Metric
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
-from context_bench.runner.admission import Traffic, close_systems, endpoint_of
+from context_bench.runner.admission import Admission, close_systems
 from context_bench.runner.agreement import Reference
-from context_bench.runner.budget import Budget
+from context_bench.runner.budget import Budget, BudgetGovernor
+from context_bench.runner.endpoints import endpoint_of
 from context_bench.runner.failures import Failures
 from context_bench.runner.job_source import Feed
 from context_bench.runner.loop import Loop
@@ -148,13 +149,13 @@ class Session:
             self.reference,
         )
         started = perf_counter()
-        traffic = self._traffic()
+        admission = self._admission()
         if self.progress is not None:
-            self.progress.watch(traffic)
+            self.progress.watch(admission)
             if not self.store.is_new:
                 counts = self.store.counts()
                 self.progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self.slots})
-        loop = Loop(workbench, self.store, self.max_workers, self._watch(), traffic, self.deadline)
+        loop = Loop(workbench, self.store, self.max_workers, self._watch(), admission, self.deadline, self._say)
         try:
             try:
                 loop.run(feed.jobs(self.store))
@@ -163,9 +164,10 @@ class Session:
             if self.reference is not None and any(label.reference for label in self.store.labels()):
                 again = Again(self.store, self.slots, self.planner.wire, False, self.reference, agreement_only=True)
                 loop.run(again.jobs())
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             self._break_off("interrupted", warnings)
-            raise RunStoppedError("Interrupted.", str(self.store.path), INTERRUPTED) from None
+            code = getattr(error, "exit_code", INTERRUPTED)
+            raise RunStoppedError("Interrupted.", str(self.store.path), code) from None
         except ContextBenchError as error:
             answered = self._break_off("stopped", warnings)
             path = str(self.store.path) if answered else None
@@ -174,7 +176,7 @@ class Session:
             self._break_off("stopped", warnings)
             raise
         finally:
-            traffic.close()
+            admission.close()
             for line in close_systems(self.slots):
                 self.planner.warn(line)
             if self.progress is not None:
@@ -187,13 +189,25 @@ class Session:
         finally:
             self._leave()
 
-    def _traffic(self) -> Traffic:
-        budget = None
+    def _admission(self) -> Admission:
+        governors: list[Governor] = []
         if self.max_cost is not None:
             budget = Budget(self.max_cost, spent(self.store))
-        return Traffic(
-            self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, budget, self.prices
+            governors.append(BudgetGovernor(budget, self._expected_cost, self.prices.currency))
+        return Admission(
+            self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, governors, self.prices
         )
+
+    def _expected_cost(self, call: Call) -> float | None:
+        """Return what a call will cost at most; None where the price or the longest answer is unknown."""
+        [slot] = [slot for slot in self.slots if slot.number == call.slot]
+        price = self.prices.find([slot.model])
+        return None if price is None or slot.max_tokens is None else price.at_most(call.tokens, slot.max_tokens)
+
+    def _say(self, line: str) -> None:
+        """Tell whoever watches the run what a signal does."""
+        if self.progress is not None:
+            self.progress.say(line)
 
     def _unscored(self) -> dict[int, set[int]]:
         """Return the slow evaluators that have said nothing of a response, by its packed identity.

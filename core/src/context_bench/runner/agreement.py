@@ -129,5 +129,6 @@ def _agreeing(scorer: Scorer) -> Scorer:
         prefix=f"{AGREEMENT}{scorer.prefix}",
         yields=frozenset(f"{AGREEMENT}{key}" for key in scorer.yields),
         keys={f"{AGREEMENT}{key}": meaning for key, meaning in scorer.keys.items()},
+        ranges={f"{AGREEMENT}{key}": bounds for key, bounds in scorer.ranges.items()},
         agrees=True,
     )

@@ -20,6 +20,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from context_bench.console import printable
+
 _LONGEST_LABEL = 28
 
 
@@ -63,6 +65,10 @@ class Bars(Progress):
         for task, number in self._slots.items():
             if number == slot:
                 self.update(task, completed=done)
+
+    def say(self, line: str) -> None:
+        """Leave a line above the bars."""
+        self.print(Text(printable(line)))
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Yield what is drawn."""

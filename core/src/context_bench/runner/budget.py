@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from threading import Lock
+from collections.abc import Callable
+from threading import Condition, Lock
+
+from context_bench.errors import CallRefusedError
+from context_bench.protocols import Call
+from context_bench.records import Usage
 
 _HEADROOM = 1.25
 """How much dearer than expected a call is taken to be before the first one has ended: words are no tokens."""
@@ -73,3 +78,41 @@ class Budget:
     def _held(self, expected: float, in_flight: int) -> float:
         """Return what so many calls in flight are taken to cost."""
         return expected * (_HEADROOM if self._beyond is None else self._beyond) + in_flight * (self._dearest or 0.0)
+
+
+class BudgetGovernor:
+    """Admits a call when it can be paid, and waits for others where that depends on what they cost.
+
+    Args:
+        budget: The budget.
+        expected: Returns what a call will cost at most; None where the price or the longest answer is unknown.
+        currency: What the money is called.
+    """
+
+    name = "budget"
+
+    def __init__(self, budget: Budget, expected: Callable[[Call], float | None], currency: str = "USD") -> None:
+        self._budget, self._expected, self._currency = budget, expected, currency
+        self._changed = Condition()
+
+    def admit(self, call: Call) -> None:
+        """Return when the call can be paid.
+
+        Raises:
+            CallRefusedError: It might cost more than the run may.
+        """
+        expected = self._expected(call)
+        with self._changed:
+            while not (allowed := self._budget.enter(expected)):
+                if allowed is None:
+                    raise CallRefusedError(
+                        f"The run has cost {self._budget.spent:.4f} {self._currency}, and another call might exceed the "
+                        f"{self._budget.most:g} that it may cost (--max-cost)."
+                    )
+                self._changed.wait()
+
+    def settle(self, call: Call, usage: Usage | None, cost: float | None) -> None:
+        """Count what a call cost."""
+        with self._changed:
+            self._budget.leave(cost, usage is not None, self._expected(call))
+            self._changed.notify_all()

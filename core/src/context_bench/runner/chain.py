@@ -27,6 +27,7 @@ class Chain:
     def __init__(self, steps: Sequence[System], name: str | None = None) -> None:
         self.steps = tuple(steps)
         self.name = name or "+".join(step.name for step in self.steps)
+        self.latency_headers = [name for step in self.steps for name in getattr(step, "latency_headers", None) or ()]
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         """Return the merged outputs of all steps, with the seconds of all, and of those before the last.

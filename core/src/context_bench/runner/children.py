@@ -14,7 +14,9 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any
 
+from context_bench.runner.guard import Raised, guarded
 from context_bench.runner.parts import Scorer
+from context_bench.runner.stopping import Stop
 
 _LENGTH = Struct("!Q")
 _SERVE = "import sys; sys.path[:] = {path!r}; from context_bench.runner.child import serve; serve()"
@@ -29,10 +31,12 @@ class Children:
         scorer: The scorer.
         most: Processes at most.
         deadline: Seconds for one evaluation; None for no limit.
+        stop: Says that nothing more is to be begun; None never does.
     """
 
-    def __init__(self, scorer: Scorer, most: int, deadline: float | None) -> None:
+    def __init__(self, scorer: Scorer, most: int, deadline: float | None, stop: Stop | None = None) -> None:
         self._scorer = scorer
+        self._stop = stop or Stop()
         self._most = most
         self._deadline = deadline
         self._queue: SimpleQueue[Any] = SimpleQueue()
@@ -69,16 +73,18 @@ class Children:
         child = None
         try:
             while (pending := self._queue.get()) is not None:
+                if self._stop.is_set():
+                    pending.drop()
+                    continue
                 if self._pickle is not None and child is None:
                     child = self._begin()
                     if child is not None:
                         score = child.score
                     else:
                         self._pickle, score = None, self._score_here
-                try:
-                    found = score(pending.pair)
-                except Exception as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
-                    found = error
+                found = guarded(score, pending.pair)
+                if isinstance(found, Raised):
+                    found = found.error
                 if child is not None and child.is_dead:
                     self._forget(child)
                     child = None

@@ -14,8 +14,8 @@ from time import perf_counter
 from typing import Any
 
 from context_bench.records import Usage
+from context_bench.runner.answer import Timing, take_apart
 from context_bench.runner.transcript import Transcript, Transcripts, output_of
-from context_bench.runner.work import take_apart
 from context_bench.store.encoding import isolate, to_json
 from context_bench.store.identity import RowId
 from context_bench.store.stored_rows import StoredTurn
@@ -193,7 +193,7 @@ class _Talk:
 
 
 def _kept(transcript: Transcript, number: int, history: Sequence[Any], found: Any, seconds: float) -> StoredTurn:
-    output, measured = take_apart({"response": found} if isinstance(found, str) else found, seconds)
+    output, measured = take_apart({"response": found} if isinstance(found, str) else found, Timing(seconds))
     if not isinstance(output.get("response"), str):
         raise TypeError(f"the answer to turn {number + 1} has no text under 'response'")
     return transcript.keep(number, history, to_json(output), measured.latency, measured.attempts, measured.rest)

@@ -11,10 +11,15 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from context_bench.runner.answer import Answer
 from context_bench.runner.event_loop import EventLoop
+from context_bench.runner.guard import Raised, guarded
+from context_bench.runner.job import Job
 from context_bench.runner.parts import Scorer
 from context_bench.runner.routes import async_score, takes_batches
-from context_bench.runner.work import Answer, Job, Workbench, scores_only, why_unscored
+from context_bench.runner.scoring import scores_only, why_unscored
+from context_bench.runner.stopping import Stop
+from context_bench.runner.work import Workbench
 from context_bench.store.encoding import isolate
 from context_bench.store.keys import score_key
 from context_bench.store.stored_rows import StoredEvaluation, StoredRow
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
 BATCH = 64
 _LONGEST_WAIT = 0.05
 
-Said = Callable[[Job, StoredRow, StoredRow], None]
+Said = Callable[[Job, "StoredRow | None", StoredRow], None]
 
 
 class Pending:
@@ -35,6 +40,7 @@ class Pending:
         self, job: Job, answer: Answer, first: StoredRow, count: int, said: Said, workbench: Workbench
     ) -> None:
         self.job, self.answer, self.first = job, answer, first
+        self._is_dropped = False
         self._open = count
         self._said = said
         self._workbench = workbench
@@ -56,11 +62,19 @@ class Pending:
         with self._lock:
             (self._evaluations if isinstance(result, StoredEvaluation) else self._failures).append(result)
             self._open -= 1
-            if self._open:
+            if self._open or self._is_dropped:
                 return
         self._evaluations.sort(key=lambda evaluation: evaluation.evaluator)
         self._failures.sort(key=lambda failure: failure[0])
         self._said(self.job, scores_only(self.job, self._evaluations, self._failures), self.first)
+
+    def drop(self) -> None:
+        """Leave the rest unsaid: the run was stopped, and says it when it is resumed."""
+        with self._lock:
+            if self._is_dropped or not self._open:
+                return
+            self._is_dropped = True
+        self._said(self.job, None, self.first)
 
 
 class Later:
@@ -72,6 +86,7 @@ class Later:
         deadline: Seconds for one evaluation; None for no limit.
         said: Called with the job, what its slow scorers said, and the row that is committed.
         event_loop: Returns the event loop.
+        stop: Says that nothing more is to be begun.
     """
 
     def __init__(
@@ -81,8 +96,10 @@ class Later:
         deadline: float | None,
         said: Said,
         event_loop: Callable[[], EventLoop],
+        stop: Stop,
     ) -> None:
         self._workbench = workbench
+        self._stop = stop
         self._processes = max(1, min(workers, os.cpu_count() or 1))
         self._deadline = deadline
         self._said = said
@@ -119,24 +136,27 @@ class Later:
 
     def _batch(self, scorer: Scorer) -> _Batches:
         if scorer.number not in self._batches:
-            self._batches[scorer.number] = _Batches(scorer, self._deadline)
+            self._batches[scorer.number] = _Batches(scorer, self._deadline, self._stop)
         return self._batches[scorer.number]
 
     def _child(self, scorer: Scorer) -> Children:
         from context_bench.runner.children import Children
 
         if scorer.number not in self._children:
-            self._children[scorer.number] = Children(scorer, self._processes, self._deadline)
+            self._children[scorer.number] = Children(scorer, self._processes, self._deadline, self._stop)
         return self._children[scorer.number]
 
     async def _ask(self, pending: Pending, scorer: Scorer) -> bool:
+        if self._stop.is_set():
+            pending.drop()
+            return True
         try:
             found = await asyncio.wait_for(async_score(scorer.evaluator)(*pending.pair), self._deadline)
         except asyncio.TimeoutError:
             found = TimeoutError(f"it took longer than the deadline of {self._deadline:g} s.")
         except asyncio.CancelledError:
             return False
-        except Exception as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
+        except BaseException as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
             found = error
         pending.add(scorer, found)
         return True
@@ -145,9 +165,10 @@ class Later:
 class _Batches:
     """One thread that gives an evaluator batches. A batch that fails is tried again one by one, to find the culprit."""
 
-    def __init__(self, scorer: Scorer, deadline: float | None) -> None:
+    def __init__(self, scorer: Scorer, deadline: float | None, stop: Stop) -> None:
         self._scorer = scorer
         self._deadline = deadline
+        self._stop = stop
         self._queue: SimpleQueue[Pending | None] = SimpleQueue()
         self._lock = Lock()
         self._batch: list[Pending] = []
@@ -193,6 +214,10 @@ class _Batches:
 
     def _score(self, batch: list[Pending]) -> bool:
         """Score a batch; return False when its time was up meanwhile."""
+        if self._stop.is_set():
+            for pending in batch:
+                pending.drop()
+            return True
         with self._lock:
             self._batch = batch
             if self._deadline is not None:
@@ -210,10 +235,10 @@ class _Batches:
 
     def _ask(self, batch: list[Pending]) -> list[Any]:
         evaluator: Any = self._scorer.evaluator
-        try:
-            found = list(evaluator.score_batch([pending.pair for pending in batch]))
-            if len(found) != len(batch):
-                raise ValueError(f"score_batch returned {len(found)} results for {len(batch)} pairs.")
-        except Exception as error:  # noqa: BLE001 - an evaluator may raise anything; it is these rows' failure
-            return [error] * len(batch)
-        return found
+        pairs = [pending.pair for pending in batch]
+        found = guarded(lambda: list(evaluator.score_batch(pairs)))
+        if isinstance(found, Raised):
+            return [found.error] * len(batch)
+        if len(found) != len(batch):
+            return [ValueError(f"score_batch returned {len(found)} results for {len(batch)} pairs.")] * len(batch)
+        return list(found)

@@ -12,10 +12,12 @@ from attrs import evolve
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
 from context_bench.runner.agreement import Reference, before_reference, lacks_gold
 from context_bench.runner.conversation import Conversational, is_conversation
+from context_bench.runner.guard import Raised, guarded, message_of
+from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Slot, Stream
 from context_bench.runner.selection import Placed
 from context_bench.runner.transcript import Transcripts
-from context_bench.runner.work import Job, Workbench
+from context_bench.runner.work import Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
 from context_bench.store.identity import RowId
 from context_bench.store.keys import example_key, response_key
@@ -23,6 +25,7 @@ from context_bench.store.questions import output_of
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredExample
 
+_END = object()
 _REMEMBERED_IDS = 50_000
 _NOTHING = (1 << 64, b"")
 _CONTENT = 64
@@ -262,16 +265,23 @@ def _chosen(stream: Stream) -> Iterable[Placed]:
 
 
 def _guarded(stream: Stream) -> Iterator[Placed]:
-    position = -1
-    try:
-        for position, example in enumerate(stream.examples):
-            yield position, example
-    except ContextBenchError:
-        raise
-    except Exception as error:
-        after = f"after row {position}" if position >= 0 else "at its beginning"
-        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
-        raise DatasetError(f"{_called(stream).capitalize()} cannot be read {after}: {kind}{error}") from error
+    position = 0
+    examples = guarded(iter, stream.examples)
+    while True:
+        found = examples if isinstance(examples, Raised) else guarded(next, examples, _END)
+        if isinstance(found, Raised):
+            error = found.error
+            if isinstance(error, ContextBenchError):
+                raise error
+            after = f"after row {position - 1}" if position else "at its beginning"
+            kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+            raise DatasetError(
+                f"{_called(stream).capitalize()} cannot be read {after}: {kind}{message_of(error)}"
+            ) from error
+        if found is _END:
+            return
+        yield position, found
+        position += 1
 
 
 def _called(stream: Stream) -> str:

@@ -9,9 +9,8 @@ the commit; evaluators in batches, async ones and those in processes of their ow
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from inspect import isawaitable
 from threading import Event, Semaphore, Thread
 from time import perf_counter
 from typing import Any
@@ -19,15 +18,20 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.records import Failure
-from context_bench.runner.admission import Traffic
+from context_bench.runner.admission import Admission
+from context_bench.runner.answer import Answer, Timing
+from context_bench.runner.call import adrive, drive
 from context_bench.runner.deferred_scoring import Later
 from context_bench.runner.event_loop import EventLoop
+from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
 from context_bench.runner.routes import is_async, scorers_of, slow_scorers
+from context_bench.runner.scoring import claim, scores_only
+from context_bench.runner.stopping import Signals
 from context_bench.runner.threads import Threads
 from context_bench.runner.ticket import Ticket
 from context_bench.runner.window import Window
-from context_bench.runner.work import Answer, Job, Workbench, claim, scores_only
+from context_bench.runner.work import Workbench
 from context_bench.runner.writer import Writer
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow
@@ -45,7 +49,8 @@ class Lanes:
         workbench: Does the steps of a job.
         store: Where rows are committed.
         workers: Calls in flight at most.
-        traffic: Limits of the endpoints.
+        admission: Limits of the endpoints, governors, and the token that stops the run.
+        signals: Those that end the run.
         deadline: Seconds for one row, from the first call until it is scored; None for no limit.
         on_row: Called with each committed row, once it is scored.
     """
@@ -55,31 +60,33 @@ class Lanes:
         workbench: Workbench,
         store: RunFile,
         workers: int,
-        traffic: Traffic,
+        admission: Admission,
+        signals: Signals,
         deadline: float | None = None,
         on_row: Callable[[StoredRow], None] | None = None,
     ) -> None:
         self._workbench = workbench
         self._workers = workers
-        self._traffic = traffic
+        self._admission = admission
+        self._stop = admission.stop
+        self._signals = signals
         self._deadline = deadline
         self._on_row = on_row
         self._error: BaseException | None = None
         self._open: dict[int, Ticket] = {}
         self._scorers: dict[LabelWiring, tuple[list[Scorer], list[Scorer]]] = {}
         self._async: dict[Slot, bool] = {}
-        self._window = Window(workers, self._start)
+        self._window = Window(workers, self._start, self._stop)
         self._pace: dict[LabelWiring, float] = {}
         self._is_draining = False
         self._group = max(1, workers // 64)
         self._later_window = max(256, 2 * workers)
         self._later_places = Semaphore(self._later_window)
-        self._turnstiles: dict[object, asyncio.Lock] = {}
         self._writer = Writer(store, self._broken)
         self._threads = Threads(self._work, workers)
         self._scoring = Threads(self._work, min(workers, _SCORING_THREADS))
         self._loop: EventLoop | None = None
-        self._later = Later(workbench, workers, deadline, self._said, self._event_loop)
+        self._later = Later(workbench, workers, deadline, self._said, self._event_loop, self._stop)
         self._has_ended = Event()
 
     def run(self, jobs: Iterable[Job]) -> None:
@@ -90,15 +97,22 @@ class Lanes:
         is_patient = True
         try:
             try:
-                self._feed(jobs)
-            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - raised again below, once rows are safe
+                self._feed(iter(jobs))
+            except BaseException as error:  # noqa: BLE001 - raised again below, once rows are safe
                 interruption = error
-                self._traffic.stopping.set()
+                self._stop.set()
             self._drain()
         except KeyboardInterrupt as error:
             interruption = error
             is_patient = False
-        self._traffic.stopping.set()
+            self._stop.set()
+        self._close(is_patient)
+        if self._error is not None and is_patient:
+            raise self._error
+        if interruption is not None:
+            raise interruption
+
+    def _close(self, is_patient: bool) -> None:
         self._has_ended.set()
         self._threads.close()
         self._scoring.close()
@@ -106,24 +120,28 @@ class Lanes:
         if self._loop is not None:
             self._loop.close(1.0 if is_patient else 0.1)
         self._writer.close(None if is_patient else 1.0)
-        if self._error is not None and is_patient:
-            raise self._error
-        if interruption is not None:
-            raise interruption
 
-    def _feed(self, jobs: Iterable[Job]) -> None:
-        for job in jobs:
+    def _feed(self, jobs: Iterator[Job]) -> None:
+        while (job := self._pull(jobs)) is not None:
             if job.stored is not None:
                 self._writer.hold(job.stored)
             is_slow = bool(self._parted(job)[1])
             if is_slow:
-                _take(self._later_places)
+                self._take_later_place()
             self._window.wait()
-            if self._error is not None:
+            if self._stop.is_set():
                 if is_slow:
                     self._later_places.release()
                 return
             self._window.add(Ticket(job))
+
+    def _pull(self, jobs: Iterator[Job]) -> Job | None:
+        """Return the next job; a signal ends this at once, as a dataset may take for ever."""
+        self._signals.is_pulling = True
+        try:
+            return None if self._stop.is_set() else next(jobs, None)
+        finally:
+            self._signals.is_pulling = False
 
     def _start(self, ticket: Ticket) -> None:
         self._open[id(ticket)] = ticket
@@ -137,7 +155,12 @@ class Lanes:
     def _drain(self) -> None:
         self._window.drain()
         for _ in range(self._later_window):
-            _take(self._later_places)
+            self._take_later_place()
+
+    def _take_later_place(self) -> None:
+        """Take a place, waking up now and then: a Ctrl-C may reach another thread, and on Windows no lock ends for it."""
+        while not self._later_places.acquire(timeout=_TICK_OF_MAIN):
+            pass
 
     def _parted(self, job: Job) -> tuple[list[Scorer], list[Scorer]]:
         """Return the scorers that score before the commit, and those that score after it."""
@@ -171,7 +194,7 @@ class Lanes:
             if is_call and self._pace.get(ticket.job.wiring, 1.0) < _QUICK:
                 # Many calls end together. What little is left to do is done faster by one thread than by all of these,
                 # which would stand in each other's way.
-                row = ticket.failed if self._call(ticket) else None
+                row = ticket.failed if drive(ticket, self._admission, self._workbench) else None
                 if ticket.answer is not None and not ticket.is_settled:
                     ticket.cancel = None
                     self._scoring.put(ticket)
@@ -198,8 +221,8 @@ class Lanes:
             if job.only is not None:
                 ticket.answer = Answer.stored(job.output)
             else:
-                self._take(ticket, job.output, 0.0)
-        elif ticket.answer is None and not self._call(ticket):
+                self._take_stored(ticket, job.output)
+        elif ticket.answer is None and not drive(ticket, self._admission, workbench):
             return None
         answer = ticket.answer
         if answer is None or ticket.is_settled:
@@ -208,38 +231,6 @@ class Lanes:
         found = workbench.score(job, self._parted(job)[0], answer)
         self._pace[job.wiring] = max(perf_counter() - started, 0.9 * self._pace.get(job.wiring, 0.0))
         return scores_only(job, *found) if job.only is not None else workbench.row(job, answer, *found)
-
-    def _call(self, ticket: Ticket) -> bool:
-        """Ask a ticket's system; return False when the run is stopping, or somebody else has ended the row."""
-        slot, stopping = ticket.job.slot, self._traffic.stopping
-        with self._traffic.road(slot).turnstile:
-            while not stopping.is_set() and (wait := self._traffic.enter(slot, ticket.job.input_tokens)):
-                stopping.wait(wait)
-            if stopping.is_set():
-                return False
-        ticket.start()
-        usage = None
-        try:
-            while not ticket.is_settled:
-                started = perf_counter()
-                try:
-                    found = ticket.job.ask()
-                    seconds = perf_counter() - started
-                    usage = self._traffic.answered(slot, found, seconds)
-                    self._take(ticket, found, seconds)
-                    return True
-                except Exception as error:  # noqa: BLE001 - a system may raise anything; it is this row's failure
-                    pause = self._traffic.pause_after(slot, error, ticket.attempts)
-                    if pause is None:
-                        self._fail(ticket, error)
-                        return True
-                if stopping.wait(pause):
-                    return False
-                ticket.attempts += 1
-            return False
-        finally:
-            if ticket.leave():
-                self._traffic.leave(slot, usage, ticket.answer is not None, ticket.job.input_tokens)
 
     # The event loop calls the system; threads score.
 
@@ -250,7 +241,7 @@ class Lanes:
         ticket.cancel = partial(cancel, asyncio.get_running_loop(), asyncio.current_task())
         is_cancelled = False
         try:
-            if await self._acall(ticket, turn) and ticket.answer is not None:
+            if await adrive(ticket, self._admission, self._workbench) and ticket.answer is not None:
                 ticket.cancel = None
                 if self._is_quick(ticket.job):
                     self._finish(ticket)
@@ -261,7 +252,7 @@ class Lanes:
             is_cancelled = True
             if ticket.is_settled:
                 return False
-            if not self._traffic.stopping.is_set():
+            if not self._stop.is_set():
                 self._fail(ticket, TimeoutError("the call was cancelled by the system itself."))
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
             self._broken(error)
@@ -295,48 +286,8 @@ class Lanes:
         self._is_draining = False
         self._writer.drain()
 
-    async def _acall(self, ticket: Ticket, turn: int) -> bool:
-        slot, stopping = ticket.job.slot, self._traffic.stopping
-        place = (asyncio.get_running_loop(), self._traffic.road(slot))
-        turnstile = self._turnstiles.get(place) or self._turnstiles.setdefault(place, asyncio.Lock())
-        if turnstile.locked() or stopping.is_set() or self._traffic.enter(slot, ticket.job.input_tokens):
-            async with turnstile:
-                while not stopping.is_set() and (wait := self._traffic.enter(slot, ticket.job.input_tokens)):
-                    await asyncio.sleep(wait)
-                if stopping.is_set():
-                    return False
-        if ticket.turn != turn:
-            self._traffic.leave(slot, None, False, ticket.job.input_tokens)
-            return False
-        ticket.start()
-        usage = None
-        try:
-            while not ticket.is_settled:
-                started = perf_counter()
-                try:
-                    found = ticket.job.aask()
-                    if isawaitable(found):
-                        found = await found
-                    seconds = perf_counter() - started
-                    usage = self._traffic.answered(slot, found, seconds)
-                    self._take(ticket, found, seconds)
-                    return True
-                except Exception as error:  # noqa: BLE001 - a system may raise anything; it is this row's failure
-                    pause = self._traffic.pause_after(slot, error, ticket.attempts)
-                    if pause is None:
-                        self._fail(ticket, error)
-                        return True
-                await asyncio.sleep(pause)
-                if stopping.is_set():
-                    return False
-                ticket.attempts += 1
-            return False
-        finally:
-            if ticket.leave():
-                self._traffic.leave(slot, usage, ticket.answer is not None, ticket.job.input_tokens)
-
-    def _take(self, ticket: Ticket, found: Any, seconds: float) -> None:
-        answer = self._workbench.take(ticket.job, found, seconds, ticket.attempts)
+    def _take_stored(self, ticket: Ticket, output: Any) -> None:
+        answer = self._workbench.take(ticket.job, output, Timing(0.0))
         if isinstance(answer, StoredRow):
             ticket.failed = answer
         else:
@@ -356,16 +307,22 @@ class Lanes:
         job = ticket.job
         self._window.leave()
         slow = self._parted(job)[1]
-        if slow and row is not None and ticket.answer is not None and ticket.late is None:
-            self._later.put(job, ticket.answer, slow, row)
+        is_answered = row is not None and ticket.answer is not None and ticket.late is None
+        if (
+            slow and row is not None and is_answered and not self._stop.is_set()
+        ):  # else it is scored when the run is resumed
+            self._later.put(job, ticket.answer, slow, row)  # type: ignore[arg-type]
             return
         if slow:
             self._later_places.release()
         if row is not None and self._on_row is not None:
             self._on_row(row)
 
-    def _said(self, job: Job, row: StoredRow, first: StoredRow) -> None:
-        """Write what the slow scorers said."""
+    def _said(self, job: Job, row: StoredRow | None, first: StoredRow) -> None:
+        """Write what the slow scorers said; None when the run was stopped before."""
+        if row is None:
+            self._later_places.release()
+            return
         scorers = {scorer.number: scorer for scorer in job.wiring.scorers}
         owners: dict[str, str] = {}
         try:
@@ -383,7 +340,7 @@ class Lanes:
 
     def _broken(self, error: BaseException) -> None:
         self._error = self._error or error
-        self._traffic.stopping.set()
+        self._stop.set()
 
     def _keep_time(self) -> None:
         """Fail the rows whose time is up."""
@@ -406,14 +363,16 @@ class Lanes:
         for ticket in list(self._open.values()):
             if ticket.started is None and ticket.job.output is None and self._is_async(ticket.job.slot):
                 ticket.turn += 1
+                if ticket.steps is not None:
+                    ticket.steps.close()  # it stands in line no more
                 self._loop.put(partial(self._ask, ticket, ticket.turn))
         for make in others:
             self._loop.put(make)
 
     def _give_up(self, ticket: Ticket, deadline: float) -> None:
         ticket.late = ticket.late_row(self._workbench, deadline)
-        if ticket.job.output is None and ticket.leave():
-            self._traffic.leave(ticket.job.slot, None, False, ticket.job.input_tokens)
+        if ticket.place is not None:
+            ticket.place.leave()
         self._end(ticket, ticket.late)
         if ticket.job.transcript is not None:
             ticket.job.transcript.give_up()
@@ -430,12 +389,6 @@ class Lanes:
             (number, evolve(failure, traceback=f"{failure.traceback}{late}\n")) for number, failure in row.failures
         ]
         self._writer.put((None, evolve(row, failures=failures)))
-
-
-def _take(places: Semaphore) -> None:
-    """Take a place, waking up now and then: a Ctrl-C may reach another thread, and on Windows no lock ends for it."""
-    while not places.acquire(timeout=_TICK_OF_MAIN):
-        pass
 
 
 def cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> None:

@@ -15,6 +15,9 @@ from collections.abc import Callable
 from threading import Lock
 from time import monotonic
 
+FULL = 0.0625
+"""What :meth:`Limiter.enter` returns when as many calls are in flight as may be: whoever ends one says so."""
+
 _FIRST_IN_FLIGHT = 8
 _GENTLE_SECONDS, _GENTLE_RATE = 0.22, 300.0
 _MARGIN = 0.96
@@ -80,7 +83,7 @@ class Limiter:
         with self._lock:
             now = self._clock()
             if self.in_flight >= int(self._cap):
-                return 0.002
+                return FULL
             wait = self._wait(now)
             if wait > 0:
                 return wait

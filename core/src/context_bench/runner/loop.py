@@ -11,19 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from context_bench.runner.admission import Admission
+from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Slot
-from context_bench.runner.refusals import CallRefusedError
 from context_bench.runner.routes import needs_lanes
-from context_bench.runner.work import Job, Workbench
+from context_bench.runner.stopping import Signals
+from context_bench.runner.work import AskedTooOftenError, Workbench
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredExample, StoredRow
-
-if TYPE_CHECKING:
-    from context_bench.runner.admission import Traffic
 
 CHEAP = 0.0002
 _LARGEST_GROUP = 500
@@ -41,8 +39,9 @@ class Loop:
         workers: Number of calls in flight. With one, systems are called on the caller's thread, unless a deadline, an
             endpoint or an evaluator asks for more.
         on_row: Called with each committed row.
-        traffic: Limits of the endpoints; None for none.
+        admission: Limits of the endpoints, governors, and the token that stops the run; None for none.
         deadline: Seconds for one row; None for no limit.
+        say: Told what a signal does; None prints nothing.
     """
 
     def __init__(
@@ -51,51 +50,64 @@ class Loop:
         store: RunFile,
         workers: int,
         on_row: OnRow | None = None,
-        traffic: Traffic | None = None,
+        admission: Admission | None = None,
         deadline: float | None = None,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         self._workbench = workbench
         self._store = store
         self._workers = workers
         self._on_row = on_row
-        self._traffic = traffic
+        self._admission = admission or Admission((), workers)
+        self._say = say or _quietly
         self._deadline = deadline
 
     def run(self, jobs: Iterable[Job]) -> None:
         """Do every job and return when all rows are committed.
 
-        An error that stops the run - the feed cannot go on, the wiring is wrong, the disk is full - lets the calls in
-        flight finish and be committed, and is raised then. So does the first Ctrl-C; the second does not wait.
+        An error that stops the run - the job source cannot go on, the wiring is wrong, the disk is full - lets the calls in
+        flight finish and be committed, and is raised then. So do the first Ctrl-C, SIGTERM and SIGHUP; the second does not wait.
+
+        Raises:
+            Interruption: A signal ended the run.
         """
-        is_limited = self._traffic is not None and self._traffic.is_limited
-        if self._workers == 1 and self._deadline is None and not is_limited:
-            rest = _Inline(self._workbench, self._store, self._on_row).run(iter(jobs))
-            if rest is None:
-                return
-            jobs = rest
-        self._lanes(jobs)
+        admission = self._admission
+        with Signals(admission.stop, self._say, lambda: max(1, sum(admission.in_flight.values()))) as signals:
+            rest: Iterable[Job] | None = jobs
+            if self._workers == 1 and self._deadline is None and not admission.is_limited:
+                rest = _Inline(self._workbench, self._store, self._on_row, signals).run(iter(jobs))
+            if rest is not None and not admission.stop.is_set():
+                from context_bench.runner.lanes import Lanes
 
-    def _lanes(self, jobs: Iterable[Job]) -> None:
-        from context_bench.runner.admission import Traffic
-        from context_bench.runner.lanes import Lanes
+                Lanes(
+                    self._workbench, self._store, self._workers, admission, signals, self._deadline, self._on_row
+                ).run(rest)
+            signals.raise_if_stopped()
 
-        traffic = self._traffic or Traffic((), self._workers)
-        Lanes(self._workbench, self._store, self._workers, traffic, self._deadline, self._on_row).run(jobs)
+
+def _quietly(line: str) -> None:
+    """Say nothing."""
 
 
 class _Inline:
     """Everything on the caller's thread, which costs no hand-over."""
 
-    def __init__(self, workbench: Workbench, store: RunFile, on_row: OnRow | None) -> None:
-        self._workbench, self._store, self._on_row = workbench, store, on_row
+    def __init__(self, workbench: Workbench, store: RunFile, on_row: OnRow | None, signals: Signals) -> None:
+        self._workbench, self._store, self._on_row, self._signals = workbench, store, on_row, signals
         self._group: list[StoredRow | StoredExample] = []
         self._oldest = 0.0
         self._plain: dict[LabelWiring, set[Slot]] = {}
 
     def run(self, jobs: Iterator[Job]) -> Iterator[Job] | None:
         """Do jobs until one is better done in the lanes; return that one and the rest, or None."""
+        signals = self._signals
         try:
-            for job in jobs:
+            while signals.number is None:
+                signals.is_pulling = True
+                job = next(jobs, None)
+                signals.is_pulling = False
+                if job is None:
+                    break
                 if job.slot not in self._plain.get(job.wiring, ()) or job.only is not None:
                     if needs_lanes(job):
                         return chain([job], jobs)
@@ -106,7 +118,7 @@ class _Inline:
                     self._group.append(job.stored)
                 try:
                     row = self._workbench.do(job)
-                except CallRefusedError:
+                except AskedTooOftenError:
                     return chain([evolve(job, stored=None)], jobs)
                 self._group.append(row)
                 if (
@@ -116,6 +128,7 @@ class _Inline:
                 ):
                     self._commit()
         finally:
+            signals.is_pulling = False
             self._commit()
         return None
 

@@ -78,6 +78,8 @@ class Scorer:
         deterministic: Whether asking it again gives the same; if not, rows that it left unscored are worth another try.
         cpu_bound: Whether it is run in a process of its own.
         keys: What its declared keys mean; empty when it declares none.
+        ranges: Least and greatest value of each declared key (with prefix; None for no bound), or of a pattern of keys;
+            empty when nothing is declared.
         provenance: What is recorded about it.
         agrees: Whether it holds responses against the reference's, in place of a gold answer.
     """
@@ -95,6 +97,7 @@ class Scorer:
     keys: Mapping[str, KeyMeaning] = Factory(dict)
     provenance: Mapping[str, Any] = Factory(dict)
     agrees: bool = False
+    ranges: Mapping[str, tuple[float | None, float | None]] = Factory(dict)
 
 
 @frozen(eq=False)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
-from context_bench.runner.admission import Traffic
+from context_bench.runner.admission import Admission
 from context_bench.runner.parts import Slot
 from context_bench.store.stored_rows import StoredRow
 
@@ -78,7 +78,7 @@ class Progress:
         self._labels = {slot.number: slot.label for slot in slots}
         self._total = total
         self._tallies = {number: Tally() for number in self._labels}
-        self._traffic: Traffic | None = None
+        self._admission: Admission | None = None
         self._is_json = log_format == "json"
         self._bars: Bars | None = None
         self._last_bar = 0.0
@@ -86,9 +86,9 @@ class Progress:
         if self._is_terminal() and not self._is_json:
             self._open_bars()
 
-    def watch(self, traffic: Traffic) -> None:
+    def watch(self, admission: Admission) -> None:
         """Show, too, what is in flight, what was asked again, and what it cost."""
-        self._traffic = traffic
+        self._admission = admission
 
     def resume(self, done: Mapping[int, int]) -> None:
         """Begin with the rows that an earlier session of the run has done, by slot."""
@@ -113,6 +113,15 @@ class Progress:
             self._last_line = now
             self._write()
 
+    def say(self, line: str) -> None:
+        """Show a line at once."""
+        if self._is_json:
+            line = json.dumps({"event": "message", "text": line}, ensure_ascii=False)
+        if self._bars is not None:
+            self._bars.say(line)
+        else:
+            print(line, file=self._stream, flush=True)
+
     def close(self) -> None:
         """Leave the last state on the screen."""
         if self._bars is not None:
@@ -123,7 +132,7 @@ class Progress:
 
     def state(self, slot: int) -> dict[str, Any]:
         """Return what is known of a system's rows; ``eta`` and ``p95`` are seconds."""
-        tally, traffic = self._tallies[slot], self._traffic
+        tally, admission = self._tallies[slot], self._admission
         seconds = monotonic() - self._started
         fresh = tally.done - tally.reused - tally.kept
         left = None if self._total is None else max(0, self._total - tally.done)
@@ -133,13 +142,13 @@ class Progress:
             "total": self._total,
             "reused": tally.reused,
             "failed": tally.failed,
-            "retried": traffic.retried.get(slot, 0) if traffic else 0,
-            "in_flight": traffic.in_flight.get(slot, 0) if traffic else 0,
+            "retried": admission.retried.get(slot, 0) if admission else 0,
+            "in_flight": admission.in_flight.get(slot, 0) if admission else 0,
             "rows_per_second": round((tally.done - tally.kept) / max(seconds, 1e-9), 2),
             "p95": None if tally.p95 is None else round(tally.p95, 4),
             "tokens": tally.tokens,
-            "cost": traffic.cost.get(slot) if traffic else None,
-            "currency": traffic.prices.currency if traffic else "USD",
+            "cost": admission.cost.get(slot) if admission else None,
+            "currency": admission.prices.currency if admission else "USD",
             "eta": None if left is None or not fresh else round(left * seconds / fresh, 1),
         }
 

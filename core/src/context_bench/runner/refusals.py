@@ -12,10 +12,6 @@ _TOO_OFTEN = frozenset({429, 529})
 _LONGEST_WAIT = 300.0
 
 
-class CallRefusedError(Exception):
-    """A system said that it is asked too often; its cause is what the system raised."""
-
-
 def is_refusal(error: BaseException) -> bool:
     """Whether an error says that its endpoint is asked too often.
 

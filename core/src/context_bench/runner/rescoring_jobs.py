@@ -12,8 +12,8 @@ from attrs import evolve, frozen
 from context_bench.answers import part_answer
 from context_bench.errors import StoreError
 from context_bench.runner.agreement import GOLD, Reference
+from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Scorer, Slot
-from context_bench.runner.work import Job
 from context_bench.store.encoding import from_json
 from context_bench.store.identity import RowId, example_of
 from context_bench.store.keys import example_key, score_key

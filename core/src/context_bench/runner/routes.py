@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from inspect import iscoroutinefunction
 from typing import Any
 
+from context_bench.runner.job import Job
 from context_bench.runner.parts import Scorer, Slot
-from context_bench.runner.work import Job
 
 
 def is_async(slot: Slot) -> bool:

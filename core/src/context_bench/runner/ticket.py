@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from context_bench.runner.work import Answer, Job, Workbench
+from context_bench.runner.answer import Answer
+from context_bench.runner.job import Job
+from context_bench.runner.work import Workbench
 from context_bench.store.stored_rows import StoredRow
+
+if TYPE_CHECKING:
+    from context_bench.runner.admission import Place
 
 
 class Ticket:
@@ -20,12 +25,18 @@ class Ticket:
         answer: What the system said, once it has; kept when scoring takes too long.
         failed: The row, when the system failed.
         attempts: How often the runner asked.
+        place: Leave to make the call that is under way; None before the first.
+        sent: When the first attempt was sent, by the performance counter.
+        waiting: Seconds for which a rate kept the first attempt from being sent.
+        steps: The steps of the call, where an event loop does them.
         late: The row, when its time was up.
         turn: How often it was handed to an event loop; a loop that was too late for its turn leaves it alone.
         cancel: Stops what is under way, where that can be done; None for a thread.
     """
 
-    __slots__ = ("_end", "_gate", "answer", "attempts", "cancel", "failed", "job", "late", "started", "turn")
+    __slots__ = (
+        "_end", "answer", "attempts", "cancel", "failed", "job", "late", "place", "sent", "started", "steps", "turn", "waiting",
+    )  # fmt: skip
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -36,8 +47,10 @@ class Ticket:
         self.cancel: Callable[[], Any] | None = None
         self.late: StoredRow | None = None
         self.turn = 0
+        self.place: Place | None = None
+        self.sent = self.waiting = 0.0
+        self.steps: Generator[Any, Any, bool] | None = None
         self._end = Lock()
-        self._gate = Lock()
 
     def start(self) -> None:
         """Start the row's clock."""
@@ -56,10 +69,6 @@ class Ticket:
     def settle(self) -> bool:
         """Claim the row's end; False when somebody has already."""
         return self._end.acquire(blocking=False)
-
-    def leave(self) -> bool:
-        """Claim the giving back of the call's place; False when somebody has already."""
-        return self._gate.acquire(blocking=False)
 
     def late_row(self, workbench: Workbench, deadline: float) -> StoredRow:
         """Return the row of a ticket whose time is up: an answer is kept, what is missing has failed."""

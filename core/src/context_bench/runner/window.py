@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from threading import Event, Lock
 
+from context_bench.runner.stopping import Stop
 from context_bench.runner.ticket import Ticket
 
 _GLANCE = 0.25
@@ -21,10 +22,12 @@ class Window:
     Args:
         places: Rows under way at most.
         start: Starts a row; called on the thread that fed it or that freed its place.
+        stop: Ends the waiting for room.
     """
 
-    def __init__(self, places: int, start: Callable[[Ticket], None]) -> None:
+    def __init__(self, places: int, start: Callable[[Ticket], None], stop: Stop) -> None:
         self._start = start
+        self._stop = stop
         ahead = max(2, min(places, _AHEAD))
         self._most = places + ahead
         self._enough = self._most - max(1, min(_AT_ONCE, ahead // 2))
@@ -35,14 +38,19 @@ class Window:
         self._has_room = Event()
 
     def wait(self) -> None:
-        """Wait until there is room for another row. Only the feeding thread may ask."""
-        if self._rows >= self._most:
-            self._wait_until(self._enough)
+        """Wait until there is room for another row, or the run is stopped. Only the feeding thread may ask."""
+        while self._rows >= self._most and not self._stop.is_set():
+            self._has_room.clear()
+            if self._rows > self._enough:
+                self._has_room.wait(_GLANCE)
 
     def drain(self) -> None:
         """Wait until every row has ended."""
         self._enough = 0
-        self._wait_until(0)
+        while self._rows:  # it wakes up now and then: on Windows no lock ends for a Ctrl-C
+            self._has_room.clear()
+            if self._rows:
+                self._has_room.wait(_GLANCE)
 
     def add(self, ticket: Ticket) -> None:
         """Start a row, or keep it ready."""
@@ -66,10 +74,3 @@ class Window:
             self._has_room.set()
         if ticket is not None:
             self._start(ticket)
-
-    def _wait_until(self, rows: int) -> None:
-        # It wakes up now and then: a Ctrl-C may reach another thread, and on Windows no lock ends for it.
-        while self._rows > rows:
-            self._has_room.clear()
-            if self._rows > rows:
-                self._has_room.wait(_GLANCE)

@@ -62,6 +62,7 @@ class AnthropicProxy:
     """
 
     reads = ("context", "question", "turns", "multi_turn")
+    latency_headers = ("x-kompact-latency-ms",)
 
     def __init__(
         self,

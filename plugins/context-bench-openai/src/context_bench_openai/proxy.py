@@ -73,6 +73,9 @@ class OpenAIProxy:
         ValueError: An argument cannot be used; the message says what to write instead.
     """
 
+    latency_headers = ("x-kompact-latency-ms",)
+    """Response headers in which a proxy says how many milliseconds it took itself."""
+
     def __init__(
         self,
         base_url: str,

@@ -1,0 +1,235 @@
+"""The call of one row: admission, attempts and the pauses between them, told as steps. A thread or an event loop does them.
+
+So the rules stand once. What a step needs - waiting, asking - is done by :func:`drive` on a thread, by :func:`adrive` on an
+event loop; both end every wait when the run is stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from inspect import isawaitable
+from threading import Event
+from time import monotonic, perf_counter
+from typing import Any
+
+from attrs import frozen
+
+from context_bench.runner.admission import Admission, PauseEndedError, Place
+from context_bench.runner.answer import Timing
+from context_bench.runner.guard import Raised, guarded, is_ours
+from context_bench.runner.stopping import Stop
+from context_bench.runner.ticket import Ticket
+from context_bench.runner.work import Workbench
+from context_bench.store.stored_rows import StoredRow
+
+_LONGEST_SLEEP = 3600.0
+
+
+@frozen
+class Sleep:
+    """A step: wait so many seconds, or until somebody wakes the call."""
+
+    seconds: float
+
+
+@frozen
+class Ask:
+    """A step: ask the system; what it said, or :class:`Raised`, is sent back."""
+
+
+@frozen
+class Do:
+    """A step: do something that may wait by itself; what it returned, or :class:`Raised`, is sent back."""
+
+    work: Callable[[], Any]
+
+
+Step = Sleep | Ask | Do
+Steps = Generator[Step, Any, bool]
+
+_ASK = Ask()
+
+
+def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: Callable[[], None]) -> Steps:
+    """Yield what the call of a ticket needs; return False when the run is stopping, or somebody else has ended the row.
+
+    The ticket then holds what the system said, or the row of its failure.
+
+    Args:
+        ticket: The ticket.
+        admission: Lets calls go, and learns from them.
+        workbench: Makes rows.
+        wake: Ends a sleep of this call, from any thread.
+
+    Raises:
+        CallRefusedError: A governor does not let the call be made; the run stops.
+    """
+    job, stop = ticket.job, admission.stop
+    while not ticket.is_settled and not stop.is_set():
+        leave = admission.enter(job, ticket.attempts)
+        place = leave if isinstance(leave, Place) else (yield from _line_up(ticket, admission, wake))
+        if place is None:
+            return False
+        ticket.place = place
+        try:
+            if place.has_governors:
+                found = yield Do(place.govern)
+                if isinstance(found, Raised):
+                    raise found.error
+                if stop.is_set():
+                    return False
+            started = perf_counter()
+            if ticket.started is None:
+                ticket.start()
+                ticket.sent = started
+            found = yield _ASK
+            seconds = perf_counter() - started
+            if not isinstance(found, Raised):
+                place.answered(found, seconds)
+                before = started - ticket.sent
+                timing = Timing(seconds, ticket.attempts, before, ticket.waiting + before)
+                answer = workbench.take(job, found, timing)
+                if isinstance(answer, StoredRow):
+                    ticket.failed = answer
+                else:
+                    ticket.answer = answer
+                return True
+            if isinstance(found.error, PauseEndedError):
+                return False
+            pause = place.refused(found.error, seconds, ticket.attempts)
+            if pause is None:
+                ticket.failed = workbench.failed(job, found.error, ticket.seconds, ticket.attempts)
+                return True
+        finally:
+            place.leave()
+        until = monotonic() + pause
+        while (left := until - monotonic()) > 0 and not stop.is_set() and not ticket.is_settled:
+            yield Sleep(left)
+        ticket.attempts += 1
+    return False
+
+
+def _line_up(ticket: Ticket, admission: Admission, wake: Callable[[], None]) -> Generator[Step, Any, Place | None]:
+    """Wait for leave to call; return None when the run is stopping, or somebody else has ended the row."""
+    line = admission.road(ticket.job.slot).line
+    waiter = line.join(wake, ticket.attempts > 1, monotonic())
+    try:
+        while not admission.stop.is_set() and not ticket.is_settled:
+            if not line.is_first(waiter):
+                yield Sleep(_LONGEST_SLEEP)
+                continue
+            found = admission.enter(ticket.job, ticket.attempts, is_first=True)
+            if isinstance(found, Place):
+                return found
+            yield Sleep(found)
+        return None
+    finally:
+        seconds = line.leave(waiter, monotonic())
+        if ticket.attempts == 1:  # later ones count as a whole, from the first sending on
+            ticket.waiting += seconds
+
+
+def drive(ticket: Ticket, admission: Admission, workbench: Workbench) -> bool:
+    """Do the call of a ticket on the calling thread; see :func:`steps_of`."""
+    sleeper = _ThreadSleeper(admission.stop)
+    steps = steps_of(ticket, admission, workbench, sleeper.wake)
+    found: Any = None
+    try:
+        while True:
+            step = steps.send(found)
+            if step is _ASK:
+                found = guarded(ticket.job.ask)
+            elif isinstance(step, Sleep):
+                sleeper.sleep(step.seconds)
+                found = None
+            else:
+                assert isinstance(step, Do)
+                found = guarded(step.work)
+    except StopIteration as end:
+        return bool(end.value)
+    finally:
+        steps.close()
+
+
+async def adrive(ticket: Ticket, admission: Admission, workbench: Workbench) -> bool:
+    """Do the same on an event loop."""
+    sleeper = _LoopSleeper(admission.stop)
+    ticket.steps = steps = steps_of(ticket, admission, workbench, sleeper.wake)
+    found: Any = None
+    try:
+        while True:
+            step = steps.send(found)
+            if step is _ASK:
+                try:
+                    found = ticket.job.aask()
+                    if isawaitable(found):
+                        found = await found
+                except asyncio.CancelledError:
+                    raise
+                except BaseException as error:
+                    if is_ours(error):
+                        raise
+                    found = Raised(error)
+            elif isinstance(step, Sleep):
+                await sleeper.sleep(step.seconds)
+                found = None
+            else:
+                assert isinstance(step, Do)
+                found = await asyncio.to_thread(guarded, step.work)
+    except StopIteration as end:
+        return bool(end.value)
+    finally:
+        steps.close()
+
+
+class _ThreadSleeper:
+    """Sleeps on a thread, until it is woken or the run is stopped."""
+
+    def __init__(self, stop: Stop) -> None:
+        self._stop = stop
+        self._woken: Event | None = None
+
+    def wake(self) -> None:
+        if self._woken is not None:
+            self._woken.set()
+
+    def sleep(self, seconds: float) -> None:
+        if self._woken is None:
+            self._woken = Event()
+            return  # whoever woke us before was not heard: look again first
+        self._stop.add(self._woken.set)
+        try:
+            self._woken.wait(seconds)
+        finally:
+            self._stop.discard(self._woken.set)
+            self._woken.clear()
+
+
+class _LoopSleeper:
+    """Sleeps on the running event loop, until it is woken or the run is stopped."""
+
+    def __init__(self, stop: Stop) -> None:
+        self._stop = stop
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._woken: asyncio.Event | None = None
+
+    def wake(self) -> None:
+        if self._loop is not None and self._woken is not None:
+            try:
+                self._loop.call_soon_threadsafe(self._woken.set)
+            except RuntimeError:  # the loop has ended, and with it the call
+                pass
+
+    async def sleep(self, seconds: float) -> None:
+        if self._woken is None:
+            self._loop, self._woken = asyncio.get_running_loop(), asyncio.Event()
+            return  # whoever woke us before was not heard: look again first
+        self._stop.add(self.wake)
+        try:
+            await asyncio.wait_for(self._woken.wait(), seconds)
+        except asyncio.TimeoutError:
+            pass
+        finally:
+            self._stop.discard(self.wake)
+            self._woken.clear()

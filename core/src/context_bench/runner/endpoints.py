@@ -1,0 +1,80 @@
+"""What systems tell of themselves: the endpoint that they ask, the model, the longest answer; and how they are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from context_bench.runner.guard import Raised, guarded, message_of
+from context_bench.runner.parts import Slot
+
+
+def usual_workers(slots: Iterable[Slot], is_waiting: bool) -> int:
+    """Return how many calls are in flight when the user does not say.
+
+    An endpoint gets up to 64: it begins with few, and has more only as long as it answers more for it.
+
+    Args:
+        slots: The systems.
+        is_waiting: Whether one of them waits for a network or a process.
+    """
+    if any(endpoint_of(slot.system) is not None for slot in slots):
+        return 64
+    return 8 if is_waiting else 1
+
+
+def endpoint_of(system: Any) -> str | None:
+    """Return the endpoint that a system asks, as its fingerprint names it; None when it names none."""
+    for step in steps_of_system(system):
+        found = _fingerprint(step).get("endpoint")
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def close_systems(slots: Iterable[Slot]) -> list[str]:
+    """Close the systems that the run made itself and that have a ``close()``; return a line for each that could not be."""
+    told = []
+    for slot in slots:
+        for step in steps_of_system(slot.system) if slot.owned else ():
+            close = getattr(step, "close", None)
+            if not callable(close):
+                continue
+            found = guarded(close)
+            if isinstance(found, Raised):
+                kind, message = type(found.error).__name__, message_of(found.error)
+                told.append(f"System {slot.label} could not be closed: {kind}: {message}")
+    return told
+
+
+def model_of(system: Any) -> str | None:
+    """Return the model that a system asks, as its fingerprint or its attribute ``model`` names it; None without one."""
+    for step in reversed(steps_of_system(system)):
+        found = _fingerprint(step).get("model", getattr(step, "model", None))
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def max_tokens_of(system: Any) -> int | None:
+    """Return the tokens of a system's longest answer, as the parameters of its fingerprint tell; None when unsaid."""
+    for step in reversed(steps_of_system(system)):
+        fingerprint = _fingerprint(step)
+        parameters = fingerprint.get("parameters")
+        for place in (parameters if isinstance(parameters, Mapping) else {}, fingerprint):
+            for name in ("max_tokens", "max_completion_tokens"):
+                found = place.get(name)
+                if isinstance(found, int) and not isinstance(found, bool) and found > 0:
+                    return found
+    return None
+
+
+def _fingerprint(step: Any) -> Mapping[str, Any]:
+    found = guarded(lambda: step.fingerprint())
+    return found if isinstance(found, Mapping) else {}  # one without a usable fingerprint tells nothing of itself
+
+
+def steps_of_system(system: Any) -> tuple[Any, ...]:
+    """Return the steps of a chain, or the one system itself."""
+    steps = getattr(system, "steps", None)
+    return steps if isinstance(steps, tuple) else (system,)

@@ -1,0 +1,149 @@
+"""How a run is stopped: one token that every wait takes, and the signals that set it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from threading import Event, Lock, Thread, current_thread, main_thread
+from types import FrameType
+from typing import Any
+
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Signals that end a run as Ctrl-C does; Windows has no third."""
+
+
+class Stop:
+    """Says whether a run is to send no more, and ends every wait when that comes. It is set once, for good.
+
+    Safe to use from any thread; :meth:`sleep` from any event loop.
+    """
+
+    def __init__(self) -> None:
+        self._event = Event()
+        self._lock = Lock()
+        self._wakers: set[Callable[[], None]] = set()
+        self.is_set = self._event.is_set
+        self.wait = self._event.wait
+
+    def set(self) -> None:
+        """End all waits, those that begin later included."""
+        with self._lock:
+            self._event.set()
+            wakers, self._wakers = self._wakers, set()
+        for wake in wakers:
+            wake()
+
+    def add(self, wake: Callable[[], None]) -> None:
+        """Have something called when the token is set; at once when it is set already."""
+        with self._lock:
+            if not self._event.is_set():
+                self._wakers.add(wake)
+                return
+        wake()
+
+    def discard(self, wake: Callable[[], None]) -> None:
+        """Forget what :meth:`add` was told."""
+        with self._lock:
+            self._wakers.discard(wake)
+
+    async def sleep(self, seconds: float) -> bool:
+        """Wait on an event loop; return True when the token ended the wait."""
+        loop = asyncio.get_running_loop()
+        woken = loop.create_future()
+
+        def finish() -> None:
+            if not woken.done():
+                woken.set_result(None)
+
+        def wake() -> None:
+            try:
+                loop.call_soon_threadsafe(finish)
+            except RuntimeError:  # the loop has ended, and with it whoever slept there
+                pass
+
+        timer = loop.call_later(seconds, finish)
+        self.add(wake)
+        try:
+            await woken
+        finally:
+            timer.cancel()
+            self.discard(wake)
+        return self._event.is_set()
+
+
+class Signals:
+    """Makes SIGINT, SIGTERM and SIGHUP end a run in order: the first one lets calls in flight end, the second does not wait.
+
+    As a context manager it takes those signals that nobody else handles, and gives them back. In a thread other than the
+    main one it does nothing.
+
+    Args:
+        stop: Is set by the first signal.
+        say: Told what happens, on a thread of its own.
+        in_flight: Returns the calls in flight.
+
+    Attributes:
+        number: The first signal that came; None before.
+        is_pulling: Whether the main thread is in somebody else's code that nothing but an exception ends: a dataset.
+    """
+
+    def __init__(self, stop: Stop, say: Callable[[str], None], in_flight: Callable[[], int]) -> None:
+        self._stop, self._say, self._in_flight = stop, say, in_flight
+        self._before: dict[int, Any] = {}
+        self.number: int | None = None
+        self.is_pulling = False
+
+    def __enter__(self) -> Signals:
+        if current_thread() is main_thread():
+            for number in (getattr(signal, name) for name in NAMES if hasattr(signal, name)):
+                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                    self._before[number] = signal.signal(number, self._take)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a Ctrl-C reaches :meth:`_take`: if so, an unannounced KeyboardInterrupt is somebody's own."""
+        return int(signal.SIGINT) in self._before
+
+    def is_ours(self, error: BaseException) -> bool:
+        """Whether an error that came out of somebody else's code is a Ctrl-C, and not raised by that code itself."""
+        return isinstance(error, KeyboardInterrupt) and (self.number is not None or not self.is_told)
+
+    def raise_if_stopped(self) -> None:
+        """Raise what a signal asked for, once everything is safe.
+
+        Raises:
+            Interruption: A signal has come.
+        """
+        if self.number is not None:
+            raise Interruption(self.number)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if self.number is not None:
+            raise Interruption(self.number)
+        self.number = number
+        self._stop.set()
+        count = self._in_flight()
+        told = f"Finishing {count} call{'s' * (count != 1)} in flight; again to stop now."
+        Thread(
+            target=self._say, args=(told,), name="context-bench-signal"
+        ).start()  # a handler must not wait for a lock
+        if self.is_pulling:
+            raise Interruption(number)
+
+
+class Interruption(KeyboardInterrupt):
+    """A run was ended by a signal.
+
+    Attributes:
+        exit_code: What a shell makes of it: 128 and the number of the signal.
+    """
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        self.exit_code = 128 + int(number)
+        super().__init__(f"stopped by {signal.Signals(number).name}")
