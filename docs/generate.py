@@ -20,6 +20,7 @@ import tomli
 from attrs import frozen
 from pages import with_outputs
 
+from context_bench.bench.requests import PARAMETERS
 from context_bench.cli.app import app
 from context_bench.plugins.catalog import install_line
 from context_bench.plugins.manifest import FILE_NAME, Facts, parse_manifest
@@ -27,6 +28,7 @@ from context_bench.plugins.manifest import FILE_NAME, Facts, parse_manifest
 ROOT = Path(__file__).resolve().parents[1]
 NOTE = "<!-- Written by `python docs/generate.py`: do not edit. -->"
 TABLE_BEGINS, TABLE_ENDS = "<!-- packages: written by `python docs/generate.py` -->", "<!-- /packages -->"
+RUN_BEGINS, RUN_ENDS = "<!-- run: written by `python docs/generate.py` -->\n", "<!-- /run -->"
 
 COMMAND_LINE = f"""\
 # Command line
@@ -45,7 +47,8 @@ Results go to standard output, everything else to standard error. Flags without 
 | dataset | `[label=]name[:config][,key=value...]`, or a path in place of the name | `16k=needle:multi-key,length=16000` |
 | list | values separated by `/` | `lengths=1k/4k/16k` |
 
-The split of a dataset is written as an option, `name:split=test`. A value cannot hold a comma here; in the project file and with
+The split of a dataset is written as an option, `name:split=test`. Where nothing but options follows, a comma does for the colon:
+`needle,length=8000`. A value cannot hold a comma here; in the project file and with
 `--set` it can.
 
 ## Exit codes
@@ -215,12 +218,27 @@ def _quoted(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
+def project_file() -> str:
+    """Return the page of the project file with the keys of [run] as the parameters of a request declare them."""
+    lines = ["", "| key | type | flag | |", "|---|---|---|---|"]
+    for one in PARAMETERS.values():
+        if one.key is not None and one.key.startswith("run."):
+            flag = f"`{one.flags[0]}`" if one.flags else ""
+            lines.append(f"| `{one.key.removeprefix('run.')}` | {one.kind.written} | {flag} | {one.help} |")
+    before, _, rest = (
+        (ROOT / "docs" / "reference" / "project-file.md").read_text(encoding="utf-8").partition(RUN_BEGINS)
+    )
+    after = rest.partition(RUN_ENDS)[2]
+    return "".join([before, RUN_BEGINS, *(f"{line}\n" for line in lines), "\n", RUN_ENDS, after])
+
+
 def files() -> dict[Path, str]:
     """Return the text of every generated page."""
     reference = ROOT / "docs" / "reference"
     return {
         reference / "command-line.md": command_line(),
         reference / "plugins.md": plugins_page(),
+        reference / "project-file.md": project_file(),
         ROOT / "README.md": readme_with_table(),
     }
 

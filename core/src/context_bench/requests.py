@@ -148,9 +148,8 @@ def read_request(
     """
     from pathlib import Path
 
-    from context_bench.bench.project import project_request
+    from context_bench.bench.project import project_request, proxies_of
     from context_bench.bench.specs import parse_system
-    from context_bench.cli.run import proxies_of
     from context_bench.plugins.project_file import load_project
 
     table = project if isinstance(project, Mapping) else load_project(None if project is None else Path(project))

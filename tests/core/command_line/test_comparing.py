@@ -296,7 +296,7 @@ def test_isolated_prefixes_begin_each_systems_prompts_with_a_marker(
     context_bench(*proxies)
     assert {call["messages"][0]["content"].split("]")[0] for call in Model.asked} == set(begins.values())
     (tmp_path / "context-bench.toml").write_text("[run]\nisolate-prefixes = 1\n")
-    assert "run.isolate-prefixes is 1, which is of the wrong kind" in context_bench(*proxies).err
+    assert "run.isolate-prefixes is 1, but must be true or false" in context_bench(*proxies).err
 
 
 def test_a_report_can_be_held_against_another_baseline(context_bench: Run, proxies: list[str]) -> None:

@@ -125,9 +125,9 @@ def test_a_file_is_recorded_by_its_hash_and_a_changed_one_is_told_on_resume(tmp_
     rows = tmp_path / "rows.jsonl"
     rows.write_bytes(b'{"id": "a", "question": "q", "answer": "x", "response": "x"}\n')
     catalog = discover(PluginSettings.read(environ={}))
-    request = Request(systems=(parse_system("replay"),), datasets=(parse_dataset(str(rows)),))
+    request = Request(systems=(parse_system("replay"),), datasets=(parse_dataset(str(rows)),), progress=False)
     path = tmp_path / "f.sqlite"
-    runs.run(catalog, request, path, progress=False)
+    runs.run(catalog, request, path)
     [dataset] = RunReader(path).datasets()
     assert dataset["description"]["source"] == {
         "file": "rows.jsonl",
@@ -135,9 +135,9 @@ def test_a_file_is_recorded_by_its_hash_and_a_changed_one_is_told_on_resume(tmp_
         "sha256": sha256(rows.read_bytes()).hexdigest(),
     }
     told: list[str] = []
-    runs.resume(catalog, path, progress=False, on_warning=told.append)
+    runs.resume(catalog, path, on_warning=told.append)
     assert told == []
     rows.write_bytes(b'{"id": "a", "question": "q", "answer": "y", "response": "x"}\n')
-    result = runs.resume(catalog, path, progress=False, on_warning=told.append)
+    result = runs.resume(catalog, path, on_warning=told.append)
     assert "has changed since the run began (another source)" in told[0]
     assert [row.scores["exact_match"] for row in result.rows] == [0.0]

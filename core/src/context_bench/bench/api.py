@@ -1,6 +1,7 @@
 """``evaluate``: the whole of context-bench as one function.
 
-This module imports nothing heavy, so that importing ``evaluate`` is cheap; the first call loads the rest.
+This module imports nothing heavy, so that importing ``evaluate`` is cheap; the first call loads the rest. Its signature and what
+it says of its arguments are written by core/generate_first_party.py, from the parameters that a request declares.
 """
 
 from __future__ import annotations
@@ -27,32 +28,33 @@ def evaluate(
     max_workers: int | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     *,
-    datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] | None = None,
+    datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] = (),
+    fields: Mapping[str, str] | None = None,
     reader: str | SystemSpec | None = None,
     baseline: Any = None,
     reference_from: Any = None,
-    prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
-    isolate_prefixes: bool = False,
-    also_metrics: Sequence[Metric | str] = (),
-    also: Sequence[str] = (),
-    without: Sequence[str] = (),
-    options: Mapping[str, Mapping[str, Any]] | None = None,
-    prefixes: Mapping[str, str] | None = None,
-    allow: Sequence[str] = (),
-    fields: Mapping[str, str] | None = None,
-    samples: int = 1,
-    score_field: str = "score",
-    threshold: float = 0.7,
     sample: int | None = None,
     seed: int = 0,
     ids: Sequence[str] = (),
+    samples: int = 1,
     order: str = "interleaved",
-    keep_examples: bool = True,
+    isolate_prefixes: bool = False,
     deadline: float | None = None,
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
     max_cost: float | None = None,
+    prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     max_failed: float | None = None,
+    also: Sequence[str] = (),
+    without: Sequence[str] = (),
+    allow: Sequence[str] = (),
+    prefixes: Mapping[str, str] | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    also_metrics: Sequence[Metric | str] = (),
+    score_field: str = "score",
+    threshold: float = 0.7,
+    tokenizer: str = "words",
+    keep_examples: bool = True,
     log_format: str = "text",
     run_file: str | os.PathLike[str] | None = None,
     on_warning: Callable[[str], None] | None = None,
@@ -76,41 +78,42 @@ def evaluate(
         evaluators: Exactly these, as objects or names. None wires them from each row's ``dataset`` field, or from the
             dataset's name.
         metrics: Exactly these, as objects or names, ``NAME:option=value``. None takes those that are on by default.
-        max_examples: At most so many examples of each dataset.
+        max_examples: At most N examples of each dataset.
         progress: Whether to show progress on standard error.
         text_fields: Fields whose tokens count as the prompt; None takes context, question and their like.
-        max_workers: Calls in flight. None takes up to 64 where a system names an endpoint, 8
-            when one waits for a network or a process, else 1.
+        max_workers: Calls in flight. None takes up to 64 where a system names an endpoint, 8 when one waits for a
+            network or a process, else 1.
         cache_dir: Folder of run files: responses whose key matches are taken from there, and this run is added.
         datasets: Several datasets: specs, or iterables by label.
-        reader: A system that follows each context transformer.
+        fields: Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.
+        reader: System that follows each context transformer.
         baseline: The system that the others are held against: the label of one of them, or one more system.
         reference_from: The system whose responses stand in where an example has no gold answer; as ``baseline``. It is
             asked twice there, to see how far it agrees with itself.
-        prices: What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.
-        isolate_prefixes: Whether each system's prompts begin with a marker of its own, so that no system is served from
-            a cache that another has warmed.
-        also_metrics: Metrics added to those.
-        also: Evaluators added to the automatic ones.
-        without: Evaluators left out.
-        options: Options of evaluators, by name.
-        prefixes: Prefixes for the keys of evaluators, by name.
-        allow: Capabilities that auto-wired evaluators may use, such as ``"network"``.
-        fields: Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.
-        samples: How often each example is given to each system.
-        score_field: Score that the usual metrics look at; ``"score"`` is each row's headline.
-        threshold: What passes, for the usual metrics.
         sample: Takes so many examples of each dataset at random, instead of the first ``max_examples``.
         seed: Seed of that sample: the same seed takes the same examples.
         ids: Takes only the examples with these ids.
+        samples: How often each example is given to each system.
         order: ``"interleaved"`` gives each example to all systems before the next example; ``"system"`` gives all
             examples to one system before the next system.
-        keep_examples: Whether the run file holds the examples; without them it cannot be rescored.
+        isolate_prefixes: Whether each system's prompts begin with a marker of its own, so that no system is served
+            from a cache that another has warmed.
         deadline: Seconds that one row may take, retries and scoring included.
-        requests_per_minute: Requests that each endpoint may get in a minute.
-        tokens_per_minute: Tokens that each endpoint may get in a minute.
+        requests_per_minute: Requests a minute for each endpoint.
+        tokens_per_minute: Tokens a minute for each endpoint.
         max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
+        prices: What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.
         max_failed: Share of rows that may fail; the run stops when more must.
+        also: Evaluators added to the automatic ones.
+        without: Evaluators left out.
+        allow: Capabilities that auto-wired evaluators may use, such as ``"network"``.
+        prefixes: Prefixes for the keys of evaluators, by name.
+        options: Options of evaluators, by name.
+        also_metrics: Metrics added to those.
+        score_field: Score that the usual metrics look at; ``"score"`` is each row's headline.
+        threshold: What passes, for the usual metrics.
+        tokenizer: What counts tokens where an endpoint reports none: words, or an installed tokenizer.
+        keep_examples: Whether the run file holds the examples; without them it cannot be rescored.
         log_format: How progress is told where there is no terminal: ``"text"`` or ``"json"``.
         run_file: Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.
         on_warning: Is told what deserves attention; None issues a :class:`UserWarning`.
@@ -122,45 +125,7 @@ def evaluate(
         ContextBenchError: Something is wrong with what was asked for; the message says what to do.
         RunStoppedError: The run ended early; what was finished is in ``run_file``.
     """
-    from context_bench.bench.evaluation import run_evaluation
+    arguments = dict(locals())
+    from context_bench.bench.runs import evaluate_request
 
-    return run_evaluation(
-        systems,
-        dataset,
-        evaluators,
-        metrics=metrics,
-        max_examples=max_examples,
-        progress=progress,
-        text_fields=text_fields,
-        max_workers=max_workers,
-        cache_dir=cache_dir,
-        datasets=datasets,
-        reader=reader,
-        baseline=baseline,
-        reference_from=reference_from,
-        prices=prices,
-        isolate_prefixes=isolate_prefixes,
-        also_metrics=also_metrics,
-        also=also,
-        without=without,
-        options=options,
-        prefixes=prefixes,
-        allow=allow,
-        fields=fields,
-        samples=samples,
-        score_field=score_field,
-        threshold=threshold,
-        sample=sample,
-        seed=seed,
-        ids=ids,
-        order=order,
-        keep_examples=keep_examples,
-        deadline=deadline,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-        max_cost=max_cost,
-        max_failed=max_failed,
-        log_format=log_format,
-        run_file=run_file,
-        on_warning=on_warning,
-    )
+    return evaluate_request(arguments)

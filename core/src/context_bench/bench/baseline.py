@@ -1,4 +1,4 @@
-"""The baseline: the system that the others are held against, named among them or added to them."""
+"""What a request leaves open until the catalog is known: the systems that its baseline and its reference name or add."""
 
 from __future__ import annotations
 
@@ -6,14 +6,32 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from attrs import evolve
+
 from context_bench.bench.builders import followed, labels_of
-from context_bench.bench.specs import SystemSpec, parse_system
+from context_bench.bench.requests import Request
+from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_system
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
 
 _ENDPOINT = "openai"
 _ADDRESS = re.compile(r"(?:(?P<label>[^=:/]+)=)?(?P<url>https?://.+)", re.IGNORECASE)
 _OF_ONE_ENDPOINT = ("base_url", "name")
+
+
+def settled(catalog: Catalog, request: Request) -> Request:
+    """Return a request whose baseline and reference are labels of its systems, and whose datasets hold their fields.
+
+    Raises:
+        ContextBenchError: The baseline or the reference names nothing, or adds what cannot be set up.
+    """
+    systems, baseline = with_baseline(catalog, request.systems, request.reader, request.baseline)
+    systems, reference = with_baseline(catalog, systems, request.reader, request.reference, "reference")
+    datasets = tuple(
+        evolve(dataset, fields={**dataset.fields, **request.fields}) if isinstance(dataset, DatasetSpec) else dataset
+        for dataset in request.datasets
+    )
+    return evolve(request, systems=tuple(systems), baseline=baseline, reference=reference, datasets=datasets)
 
 
 def with_baseline(

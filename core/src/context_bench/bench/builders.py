@@ -11,22 +11,23 @@ from typing import Any
 from context_bench.bench.fields import rename_fields
 from context_bench.bench.identity import system_identity, system_reads
 from context_bench.bench.isolation import isolate_prefixes
-from context_bench.bench.origin import revision_of, source_of
+from context_bench.bench.provenance import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec
-from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, UnknownNameError
+from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.loading import build, load
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts
 from context_bench.prices import Prices
-from context_bench.protocols import System
+from context_bench.protocols import System, Tokenizer
 from context_bench.runner.admission import max_tokens_of, model_of
 from context_bench.runner.chain import Chain
 from context_bench.runner.conversation import with_conversations
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import Selection
 from context_bench.secrecy import Secrecy
+from context_bench.tokens import WordTokenizer
 
 
 class FunctionSystem:
@@ -174,6 +175,21 @@ def make_slots(
         owned = isinstance(asked, SystemSpec)
         slots.append(Slot(number, label, made, key, shared, reads, description, owned, model, max_tokens_of(system)))
     return slots
+
+
+def tokenizer_of(catalog: Catalog, name: str) -> Tokenizer:
+    """Return the tokenizer that a name means; core's own counts words.
+
+    Raises:
+        ContextBenchError: Nothing installed has that name, or it cannot be set up.
+    """
+    if name == WordTokenizer.name:
+        return WordTokenizer()
+    component = catalog.find("tokenizers", name)
+    tokenizer = build(component, {})
+    if not isinstance(tokenizer, Tokenizer):
+        raise PluginError(f"Tokenizer {component.id} is no tokenizer: it has no name or no count().")
+    return tokenizer
 
 
 def unpriced(slots: Iterable[Slot], prices: Prices) -> list[str]:

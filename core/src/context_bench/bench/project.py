@@ -1,11 +1,10 @@
-"""The project file, ``context-bench.toml``: it holds the same things as the flags of ``run``.
+"""From the project file and the flags to a request. ``context-bench.toml`` holds the same things as the flags of ``run``.
 
 reader = "needle-oracle"
 baseline = "full"           # label of the system that the others are held against
 reference-from = "full"     # label of the system whose responses stand in where there is no gold answer
 
-[run]                       # limit, sample, seed, ids, samples, order, score-field, threshold, max-workers, deadline,
-                            # rpm, tpm, max-cost, isolate-prefixes, evaluators, also, without, allow, metrics, also-metrics
+[run]                       # limit, samples, threshold ...: the keys that the parameters of a request declare
 limit = 50
 
 [[systems]]                 # or spec = "short=bm25:ratio=0.3"
@@ -31,40 +30,21 @@ disable = ["rouge"]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.requests import Request
-from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset, parse_system
+from context_bench.bench.baseline import settled
+from context_bench.bench.parameters import parse_pairs
+from context_bench.bench.requests import PARAMETERS, Request
+from context_bench.bench.specs import SystemSpec
 from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.project_file import PROJECT_FILE
-from context_bench.prices import read_prices
 
-_RUN_KEYS: dict[str, tuple[str, type | tuple[type, ...]]] = {
-    "limit": ("limit", int),
-    "samples": ("samples", int),
-    "score-field": ("score_field", str),
-    "threshold": ("threshold", (int, float)),
-    "max-workers": ("max_workers", int),
-    "evaluators": ("evaluators", list),
-    "also": ("also", list),
-    "metrics": ("metrics", list),
-    "also-metrics": ("also_metrics", list),
-    "without": ("without", list),
-    "allow": ("allow", list),
-    "prefixes": ("prefixes", dict),
-    "sample": ("sample", int),
-    "seed": ("seed", int),
-    "ids": ("ids", list),
-    "order": ("order", str),
-    "deadline": ("deadline", (int, float)),
-    "rpm": ("requests_per_minute", (int, float)),
-    "tpm": ("tokens_per_minute", (int, float)),
-    "max-cost": ("max_cost", (int, float)),
-    "isolate-prefixes": ("isolate_prefixes", bool),
-}
+_KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
+_TABLES = ("run", "plugins")
 
 
 def project_request(project: Mapping[str, Any]) -> Request:
@@ -73,31 +53,20 @@ def project_request(project: Mapping[str, Any]) -> Request:
     Raises:
         ConfigurationError: A key is unknown or has a value of the wrong kind; the message names it.
     """
-    known = ("reader", "baseline", "reference-from", "prices", "run", "systems", "datasets", "evaluators", "plugins")
-    for key in project:
-        if key not in known:
-            raise UnknownNameError(f"table of {PROJECT_FILE}", key, known)
     values: dict[str, Any] = {}
-    for key, value in _table(project, "run").items():
-        if key not in _RUN_KEYS:
-            raise UnknownNameError(f"key of [run] in {PROJECT_FILE}", key, _RUN_KEYS)
-        name, kind = _RUN_KEYS[key]
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise ConfigurationError(f"{PROJECT_FILE}: run.{key} is {value!r}, which is of the wrong kind.")
-        _check_value(f"{PROJECT_FILE}: run.{key}", value)
-        values[name] = tuple(value) if isinstance(value, list) else value
-    values["systems"] = tuple(_system(entry, f"systems[{i}]") for i, entry in enumerate(_list(project, "systems")))
-    values["datasets"] = tuple(_dataset(entry, f"datasets[{i}]") for i, entry in enumerate(_list(project, "datasets")))
-    if "reader" in project:
-        values["reader"] = _system(project["reader"], "reader")
-    for key, name in (("baseline", "baseline"), ("reference-from", "reference")):
-        if key in project:
-            if not isinstance(project[key], str):
-                raise ConfigurationError(f"{PROJECT_FILE}: {key} is {project[key]!r}, but must be a label.")
-            values[name] = project[key]
-    if "prices" in project:
-        values["prices"] = read_prices(project["prices"], f"{PROJECT_FILE}: prices").to_dict()
-    values["options"] = {name: dict(given) for name, given in _table(project, "evaluators").items()}
+    for key, value in project.items():
+        if key in _KEYS:
+            values[_KEYS[key].name] = _KEYS[key].of_file(value, f"{PROJECT_FILE}: {key}")
+        elif key not in _TABLES:
+            raise UnknownNameError(
+                f"table of {PROJECT_FILE}", key, [*(key for key in _KEYS if "." not in key), *_TABLES]
+            )
+    for key, value in _run_table(project).items():
+        one = _KEYS.get(f"run.{key}")
+        if one is None:
+            known = [key.removeprefix("run.") for key in _KEYS if key.startswith("run.")]
+            raise UnknownNameError(f"key of [run] in {PROJECT_FILE}", key, known)
+        values[one.name] = one.of_file(value, f"{PROJECT_FILE}: run.{key}")
     return Request(**values)
 
 
@@ -113,21 +82,69 @@ def set_value(request: Request, path: str, value: str) -> Request:
         options = {key: dict(given) for key, given in request.options.items()}
         options.setdefault(name, {})[option] = value
         return evolve(request, options=options)
-    if kind == "run" and rest in _RUN_KEYS and _RUN_KEYS[rest][1] in (int, str, (int, float)):
-        field, wanted = _RUN_KEYS[rest]
-        convert: Callable[[str], Any] = {int: int, str: str}.get(wanted, float)  # type: ignore[arg-type]
-        try:
-            converted = convert(value)
-        except ValueError:
-            raise ConfigurationError(f"--set {path}={value}: that is no number.") from None
-        _check_value(f"--set {path}", converted)
-        return evolve(request, **{field: converted})
+    one = _KEYS.get(path)
+    if kind == "run" and one is not None and one.kind.of_text is not None:
+        converted = one.kind.of_text(value, f"--set {path}")
+        changed: dict[str, Any] = {one.name: converted}
+        return evolve(request, **changed)
     if kind in ("systems", "datasets") and name and option:
         return _set_option(request, kind, name, option, value)
     raise ConfigurationError(
         f"--set {path}={value}: there is no such setting. Write evaluators.NAME.OPTION, systems.LABEL.OPTION, "
         "datasets.LABEL.OPTION or run.KEY."
     )
+
+
+def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
+    """Return a request with the flags of its parameters, those that were given, laid over it.
+
+    Args:
+        request: What the project file or a run file asks for.
+        flags: Values by the names of the request's fields, and ``settings``, the values of ``--set``.
+
+    Raises:
+        ConfigurationError: A value is none of its parameter's kind.
+    """
+    changes: dict[str, Any] = {}
+    for name, one in PARAMETERS.items():
+        given = flags.get(name)
+        if given is not None and given != ():
+            changes[name] = one.of_flag(given, getattr(request, name))
+    request = evolve(request, **changes)
+    for path, value in parse_pairs(flags.get("settings", ()), "--set").items():
+        request = set_value(request, path, value)
+    return request
+
+
+def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]) -> Request:
+    """Return what the project file and the flags of a command ask for.
+
+    Args:
+        catalog: What is installed.
+        project: The project file.
+        flags: As for :func:`flags_over`, and ``proxies``, ``names`` and ``model``.
+
+    Raises:
+        ContextBenchError: Something that was asked for cannot be.
+    """
+    proxies = proxies_of(flags)
+    request = project_request(project)
+    request = flags_over(evolve(request, systems=()) if proxies else request, flags)
+    return settled(catalog, evolve(request, systems=(*request.systems, *proxies)))
+
+
+def proxies_of(flags: Mapping[str, Any]) -> list[SystemSpec]:
+    """Return the systems of ``--proxy``, ``--name`` and ``--model``."""
+    urls, names = flags["proxies"], flags["names"]
+    if len(names) > len(urls):
+        raise ConfigurationError(
+            f"There are {len(names)} --name but {len(urls)} --proxy: each name belongs to a proxy."
+        )
+    labels = list(names)
+    for url in urls[len(names) :]:
+        labels.append(_label(url, labels))
+    model = {"model": flags["model"]} if flags["model"] else {}
+    return [SystemSpec("openai", {"base_url": url, **model}, label) for url, label in zip(urls, labels, strict=True)]
 
 
 def _set_option(request: Request, kind: str, name: str, option: str, value: str) -> Request:
@@ -141,75 +158,23 @@ def _set_option(request: Request, kind: str, name: str, option: str, value: str)
     return evolve(request, **changes)
 
 
-def _system(entry: Any, where: str) -> SystemSpec:
-    if isinstance(entry, str):
-        return parse_system(entry)
-    table = _entry(entry, where, ("spec", "name", "label", "options", "steps"))
-    steps = tuple(_system(step, f"{where}.steps[{i}]") for i, step in enumerate(table.get("steps", ())))
-    if "spec" in table:
-        _refuse_beside_spec(table, where, ("name", "options"))
-        spec = parse_system(table["spec"])
-        return evolve(spec, steps=steps, label=table.get("label", spec.label))
-    return SystemSpec(table["name"], dict(table.get("options", {})), table.get("label"), steps)
-
-
-def _dataset(entry: Any, where: str) -> DatasetSpec:
-    if isinstance(entry, str):
-        return parse_dataset(entry)
-    table = _entry(entry, where, ("spec", "name", "label", "options", "config", "split", "fields"))
-    fields = table.get("fields", {})
-    if "spec" in table:
-        _refuse_beside_spec(table, where, ("name", "options", "config", "split"))
-        spec = parse_dataset(table["spec"])
-        return evolve(spec, label=table.get("label", spec.label), fields=fields)
-    return DatasetSpec(
-        table["name"],
-        table.get("config"),
-        dict(table.get("options", {})),
-        table.get("label"),
-        table.get("split"),
-        fields,
-    )
-
-
-def _entry(entry: Any, where: str, known: tuple[str, ...]) -> Mapping[str, Any]:
-    if not isinstance(entry, Mapping):
-        raise ConfigurationError(f"{PROJECT_FILE}: {where} is {entry!r}, but must be a spec or a table.")
-    for key in entry:
-        if key not in known:
-            raise UnknownNameError(f"key of {where} in {PROJECT_FILE}", key, known)
-    if ("spec" in entry) == ("name" in entry):
-        raise ConfigurationError(f"{PROJECT_FILE}: {where} needs either name or spec.")
-    return entry
-
-
-def _refuse_beside_spec(table: Mapping[str, Any], where: str, keys: tuple[str, ...]) -> None:
-    for key in keys:
-        if key in table:
-            raise ConfigurationError(f"{PROJECT_FILE}: {where} has a spec, so {key} must stand inside of it.")
-
-
-def _check_value(where: str, value: Any) -> None:
-    if (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and value <= 0
-        and not where.endswith(("threshold", "seed"))
-    ):
-        raise ConfigurationError(f"{where} is {value}, but must be above zero.")
-    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-        raise ConfigurationError(f"{where} is {value!r}, but must be a list of names.")
-
-
-def _table(project: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = project.get(key, {})
+def _run_table(project: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = project.get("run", {})
     if not isinstance(found, Mapping):
-        raise ConfigurationError(f"{PROJECT_FILE}: {key} must be a table.")
+        raise ConfigurationError(f"{PROJECT_FILE}: run must be a table.")
     return found
 
 
-def _list(project: Mapping[str, Any], key: str) -> list[Any]:
-    found = project.get(key, [])
-    if not isinstance(found, list):
-        raise ConfigurationError(f"{PROJECT_FILE}: {key} must be a list.")
-    return found
+def _label(url: str, taken: Sequence[str]) -> str:
+    """Return a name for a proxy that has none: its host, with the path or a number when that is taken."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url if "//" in url else f"//{url}")
+    host = parts.netloc.rpartition("@")[2] or url
+    path = parts.path.strip("/").removesuffix("v1").strip("/")
+    with_path = f"{host}/{path}" if path else host
+    return next(
+        name
+        for name in (host, with_path, *(f"{with_path}-{number}" for number in range(2, 2 + len(taken))))
+        if name not in taken
+    )

@@ -1,18 +1,42 @@
-"""Requests: a run as the command line and the project file ask for it, in a form that a run file can keep.
+"""Requests: a run as it is asked for. Each parameter of a run is declared here, once.
 
-A request holds no object and no secret, so a run file is all that ``resume`` needs.
+The command line, the project file and ``evaluate()`` build a request, and a run file keeps it. A request holds no secret once it
+is kept; an object that ``evaluate()`` was given is kept by its name alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import Factory, asdict, evolve, frozen
+from attrs import frozen
 
-from context_bench.bench.secrets import safe_spec, without_secrets
-from context_bench.bench.specs import DatasetSpec, SystemSpec, dataset_from_dict, spec_to_dict, system_from_dict
-from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.bench.entries import (
+    Examples,
+    evaluator_options,
+    one_system,
+    price_table,
+    several_datasets,
+    several_systems,
+)
+from context_bench.bench.parameters import (
+    PLANNED,
+    AbsentObject,
+    Parameter,
+    declared_in,
+    named,
+    names,
+    number,
+    pairs,
+    parameter,
+    path,
+    share,
+    switch,
+    text,
+    whole,
+)
+from context_bench.bench.specs import SystemSpec
+from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.wiring import Choice
@@ -20,80 +44,396 @@ from context_bench.prices import Prices, read_prices
 from context_bench.protocols import Metric
 from context_bench.runner.selection import ById, RandomSample, Selection
 
+ORDERS = ("interleaved", "system")
+_RESUMED = (*PLANNED, "resume")
+_SCORED = (*PLANNED, "rescore")
+_TOLD = ("run", "resume")
 
-@frozen
+
+@frozen(field_transformer=named)
 class Request:
-    """A run as it is asked for.
+    """A run as it is asked for; the declaration of each field says what it means.
 
-    Attributes:
-        systems: The systems.
-        datasets: The datasets.
-        reader: What follows each context transformer.
-        baseline: Label of the system that the others are held against; None for none.
-        reference: Label of the system whose responses stand in for gold answers; None for none.
-        prices: What tokens cost, as :func:`~context_bench.prices.read_prices` reads it.
-        isolate_prefixes: Whether each system's prompts begin with a marker of its own.
-        evaluators: The only evaluators to use; None wires them.
-        also, without, allow, prefixes: See :class:`~context_bench.plugins.wiring.Choice`.
-        options: Options of evaluators, by name.
-        limit: At most so many examples of each dataset.
-        samples: How often each example is given to each system.
-        score_field: Score that the usual metrics look at.
-        threshold: What passes.
-        metrics: Exactly these metrics, as ``NAME`` or ``NAME:option=value``; None takes those that are on by default.
-        also_metrics: Metrics on top of them.
-        max_workers: Calls in flight; None chooses.
-        sample, seed: Take so many examples of each dataset at random instead of the first.
-        ids: Take only the examples with these ids.
-        order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.job_source.Feed`.
-        keep_examples: Whether examples are stored whole in the run file.
-        deadline: Seconds for one row as a whole; None for no limit.
-        requests_per_minute, tokens_per_minute: Limits of each endpoint; None for none but what it answers.
-        max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
-        max_failed: Share of rows that may fail; None allows all.
+    Raises:
+        ConfigurationError: A value is none of its parameter's kind, or two of them exclude each other.
     """
 
-    systems: tuple[SystemSpec, ...] = ()
-    datasets: tuple[DatasetSpec, ...] = ()
-    reader: SystemSpec | None = None
-    baseline: str | None = None
-    reference: str | None = None
-    prices: Mapping[str, Any] = Factory(dict)
-    isolate_prefixes: bool = False
-    evaluators: tuple[str, ...] | None = None
-    also: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-    prefixes: Mapping[str, str] = Factory(dict)
-    options: Mapping[str, Mapping[str, Any]] = Factory(dict)
-    limit: int | None = None
-    samples: int = 1
-    score_field: str = "score"
-    threshold: float = 0.7
-    metrics: tuple[str, ...] | None = None
-    also_metrics: tuple[str, ...] = ()
-    max_workers: int | None = None
-    sample: int | None = None
-    seed: int = 0
-    ids: tuple[str, ...] = ()
-    order: str = "interleaved"
-    keep_examples: bool = True
-    deadline: float | None = None
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    max_cost: float | None = None
-    max_failed: float | None = None
+    systems: tuple[Any, ...] = parameter(
+        several_systems(),
+        (),
+        "A system to measure: [label=]name[:key=value,...].",
+        *("--system", "-s"),
+        metavar="SPEC",
+        key="systems",
+        keyed=True,
+        secret=True,
+        told=(
+            "A system or several: objects with ``name`` and ``process``, functions, or specs such as "
+            '``"bm25:ratio=0.3"``.'
+        ),
+    )
+    datasets: tuple[Any, ...] = parameter(
+        several_datasets(),
+        (),
+        "A dataset: [label=]name[:config][,key=value...], or a file.",
+        *("--dataset", "-d"),
+        metavar="SPEC",
+        key="datasets",
+        keyed=True,
+        secret=True,
+        told="Several datasets: specs, or iterables by label.",
+    )
+    fields: Mapping[str, str] = parameter(
+        pairs(),
+        dict,
+        "Take a field of named datasets from another column (answer=outputs.0).",
+        "--field",
+        metavar="TARGET=SOURCE",
+        keyed=True,
+        told='Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.',
+    )
+    reader: SystemSpec | None = parameter(
+        one_system(),
+        None,
+        "System that follows each context transformer.",
+        "--reader",
+        metavar="SPEC",
+        key="reader",
+        keyed=True,
+        secret=True,
+    )
+    baseline: Any = parameter(
+        one_system(is_label=True),
+        None,
+        "The system that the others are held against: a label, or a spec or address of one more.",
+        "--baseline",
+        metavar="LABEL",
+        key="baseline",
+        told="The system that the others are held against: the label of one of them, or one more system.",
+    )
+    reference: Any = parameter(
+        one_system(is_label=True),
+        None,
+        "The system whose responses stand in where there is no gold answer; as --baseline. It is asked twice.",
+        "--reference-from",
+        metavar="LABEL",
+        key="reference-from",
+        python="reference_from",
+        told=(
+            "The system whose responses stand in where an example has no gold answer; as ``baseline``. It is "
+            "asked twice there, to see how far it agrees with itself."
+        ),
+    )
+    limit: int | None = parameter(
+        whole(),
+        None,
+        "At most N examples of each dataset.",
+        *("-n", "--limit", "--max-examples"),
+        metavar="N",
+        key="run.limit",
+        python="max_examples",
+    )
+    sample: int | None = parameter(
+        whole(),
+        None,
+        "N examples of each dataset at random, instead of the first.",
+        "--sample",
+        metavar="N",
+        key="run.sample",
+        told="Takes so many examples of each dataset at random, instead of the first ``max_examples``.",
+    )
+    seed: int = parameter(
+        whole(None),
+        0,
+        "Seed of --sample.",
+        "--seed",
+        metavar="S",
+        unset="0",
+        key="run.seed",
+        told="Seed of that sample: the same seed takes the same examples.",
+    )
+    ids: tuple[str, ...] = parameter(
+        names(),
+        (),
+        "Only the examples with these ids.",
+        "--ids",
+        metavar="A,B",
+        key="run.ids",
+        told="Takes only the examples with these ids.",
+    )
+    samples: int = parameter(
+        whole(),
+        1,
+        "Give each example K times.",
+        "--samples",
+        metavar="K",
+        unset="1",
+        key="run.samples",
+        keyed=True,
+        told="How often each example is given to each system.",
+    )
+    order: str = parameter(
+        text(*ORDERS, about="order"),
+        "interleaved",
+        "Give each example to all systems in turn, or all examples to one system first.",
+        "--order",
+        metavar="[interleaved|system]",
+        unset="interleaved",
+        key="run.order",
+        told=(
+            '``"interleaved"`` gives each example to all systems before the next example; ``"system"`` gives all '
+            "examples to one system before the next system."
+        ),
+    )
+    isolate_prefixes: bool = parameter(
+        switch(),
+        False,
+        "Begin each system's prompts with a marker of its own, so that none warms another's prefix cache.",
+        "--isolate-prefixes",
+        key="run.isolate-prefixes",
+        keyed=True,
+        told=(
+            "Whether each system's prompts begin with a marker of its own, so that no system is served from a "
+            "cache that another has warmed."
+        ),
+    )
+    max_workers: int | None = parameter(
+        whole(),
+        None,
+        "Calls in flight.",
+        "--max-workers",
+        metavar="N",
+        unset="up to 64 for an endpoint, 8 for programs, else 1",
+        key="run.max-workers",
+        told=(
+            "Calls in flight. None takes up to 64 where a system names an endpoint, 8 when one waits for a "
+            "network or a process, else 1."
+        ),
+    )
+    deadline: float | None = parameter(
+        number(),
+        None,
+        "What one row may take, retries and scoring included.",
+        "--deadline",
+        metavar="SECONDS",
+        key="run.deadline",
+        commands=_RESUMED,
+        told="Seconds that one row may take, retries and scoring included.",
+    )
+    requests_per_minute: float | None = parameter(
+        number(), None, "Requests a minute for each endpoint.", "--rpm", metavar="N", key="run.rpm"
+    )
+    tokens_per_minute: float | None = parameter(
+        number(), None, "Tokens a minute for each endpoint.", "--tpm", metavar="N", key="run.tpm"
+    )
+    max_cost: float | None = parameter(
+        number(),
+        None,
+        "What the run may cost, where costs or prices are known.",
+        "--max-cost",
+        metavar="MONEY",
+        key="run.max-cost",
+        commands=_RESUMED,
+        told="Money that the run may cost, in the currency of the prices, where costs are known.",
+    )
+    prices: Mapping[str, Any] = parameter(
+        price_table(),
+        dict,
+        'TOML with [prices."MODEL"]: input, output, cache_read, cache_write, reasoning for a million tokens.',
+        "--prices",
+        metavar="FILE",
+        key="prices",
+        told="What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.",
+    )
+    max_failed: float | None = parameter(
+        share(),
+        None,
+        "More failed rows than this give exit code 12, as soon as they are certain.",
+        "--max-failed",
+        metavar="PERCENT",
+        unset="1",
+        key="run.max-failed",
+        commands=_TOLD,
+        told="Share of rows that may fail; the run stops when more must.",
+    )
+    evaluators: tuple[Any, ...] | None = parameter(
+        names(thing="Evaluator"),
+        None,
+        "Exactly these evaluators, instead of the automatic ones.",
+        "--evaluators",
+        metavar="A,B",
+        key="run.evaluators",
+        commands=_SCORED,
+        keyed=True,
+        told=(
+            "Exactly these, as objects or names. None wires them from each row's ``dataset`` field, or from the "
+            "dataset's name."
+        ),
+    )
+    also: tuple[str, ...] = parameter(
+        names(is_repeated=True),
+        (),
+        "Add an evaluator to the automatic ones.",
+        "--also",
+        metavar="NAME",
+        key="run.also",
+        commands=_SCORED,
+        keyed=True,
+        told="Evaluators added to the automatic ones.",
+    )
+    without: tuple[str, ...] = parameter(
+        names(is_repeated=True),
+        (),
+        "Leave an evaluator out.",
+        "--without",
+        metavar="NAME",
+        key="run.without",
+        commands=_SCORED,
+        keyed=True,
+        told="Evaluators left out.",
+    )
+    allow: tuple[str, ...] = parameter(
+        names(is_repeated=True),
+        (),
+        "Let auto-wired evaluators use network or executes-model-code.",
+        "--allow",
+        metavar="CAPABILITY",
+        key="run.allow",
+        commands=_SCORED,
+        keyed=True,
+        told='Capabilities that auto-wired evaluators may use, such as ``"network"``.',
+    )
+    prefixes: Mapping[str, str] = parameter(
+        pairs(),
+        dict,
+        "Put a prefix before an evaluator's score keys.",
+        "--prefix",
+        metavar="NAME=PREFIX",
+        key="run.prefixes",
+        commands=_SCORED,
+        told="Prefixes for the keys of evaluators, by name.",
+    )
+    options: Mapping[str, Mapping[str, Any]] = parameter(
+        evaluator_options(), dict, "Options of evaluators, by name.", key="evaluators", keyed=True, secret=True
+    )
+    metrics: tuple[Any, ...] | None = parameter(
+        names(thing="Metric"),
+        None,
+        "Exactly these metrics, instead of those that are on by default: NAME or NAME:option=value,...",
+        "--metrics",
+        metavar="A,B",
+        key="run.metrics",
+        commands=_SCORED,
+        told="Exactly these, as objects or names, ``NAME:option=value``. None takes those that are on by default.",
+    )
+    also_metrics: tuple[Any, ...] = parameter(
+        names(is_repeated=True, thing="Metric"),
+        (),
+        "Add a metric to those that are on by default.",
+        "--also-metric",
+        metavar="NAME",
+        key="run.also-metrics",
+        commands=_SCORED,
+        told="Metrics added to those.",
+    )
+    score_field: str = parameter(
+        text(),
+        "score",
+        "Score that the metrics look at.",
+        "--score-field",
+        metavar="KEY",
+        unset="each dataset's headline",
+        key="run.score-field",
+        commands=_SCORED,
+        told='Score that the usual metrics look at; ``"score"`` is each row\'s headline.',
+    )
+    threshold: float = parameter(
+        number(is_positive=False),
+        0.7,
+        "Score that passes.",
+        "--threshold",
+        metavar="X",
+        unset="0.7",
+        key="run.threshold",
+        commands=_SCORED,
+        told="What passes, for the usual metrics.",
+    )
+    tokenizer: str = parameter(
+        text(),
+        "words",
+        "What counts tokens where an endpoint reports none: words, or an installed tokenizer.",
+        "--tokenizer",
+        metavar="NAME",
+        unset="words",
+        key="run.tokenizer",
+    )
+    text_fields: tuple[str, ...] | None = parameter(
+        names(),
+        None,
+        "Fields whose tokens count as the prompt, instead of context, question and their like.",
+        "--text-fields",
+        metavar="A,B",
+        key="run.text-fields",
+        told="Fields whose tokens count as the prompt; None takes context, question and their like.",
+    )
+    keep_examples: bool = parameter(
+        switch(),
+        True,
+        "Whether the run file holds the examples; without them it cannot be rescored.",
+        "--store-examples/--no-store-examples",
+        unset="it does",
+        key="run.store-examples",
+        commands=("run",),
+    )
+    progress: bool = parameter(
+        switch(),
+        True,
+        "No progress.",
+        *("--quiet", "-q"),
+        commands=_TOLD,
+        stored=False,
+        told="Whether to show progress on standard error.",
+    )
+    log_format: str = parameter(
+        text("text", "json", about="log format"),
+        "text",
+        "How progress is told where there is no terminal.",
+        "--log-format",
+        metavar="[text|json]",
+        unset="text",
+        commands=_TOLD,
+        stored=False,
+        told='How progress is told where there is no terminal: ``"text"`` or ``"json"``.',
+    )
+    run_file: str | None = parameter(
+        path(),
+        None,
+        "Where to keep the run.",
+        "--run-file",
+        metavar="FILE",
+        unset="runs/TIME-NAME.sqlite",
+        commands=("run",),
+        stored=False,
+        told="Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.",
+    )
+    reuse: tuple[str, ...] = parameter(
+        names(is_repeated=True),
+        (),
+        "Run file or folder: take responses whose key matches.",
+        *("--reuse", "--cache-dir"),
+        metavar="PATH",
+        python=None,
+        commands=("run",),
+        stored=False,
+    )
+    locked: str | None = parameter(path(), None, "Lock file that the wiring must match.", python=None)
 
     def __attrs_post_init__(self) -> None:
-        check_limits(
-            order=self.order,
-            deadline=self.deadline,
-            requests_per_minute=self.requests_per_minute,
-            tokens_per_minute=self.tokens_per_minute,
-            max_cost=self.max_cost,
-            max_failed=self.max_failed,
-        )
-        check_reference(self.reference, self.keep_examples)
+        if self.reference is not None and not self.keep_examples:
+            raise ConfigurationError(
+                "Rows without an answer are scored from the run file, once the reference has answered: its examples must "
+                "be kept (leave --no-store-examples out)."
+            )
         self.selection()
 
     def price_table(self) -> Prices:
@@ -114,45 +454,54 @@ class Request:
         Raises:
             ConfigurationError: More than one of ``limit``, ``sample`` and ``ids`` is given.
         """
-        return selection_of(self.limit, self.sample, self.seed, self.ids)
+        given = [flag for flag, value in (("-n", self.limit), ("--sample", self.sample), ("--ids", self.ids)) if value]
+        if len(given) > 1:
+            raise ConfigurationError(f"{' and '.join(given)} exclude each other: each says which examples are taken.")
+        if self.sample:
+            return RandomSample(self.sample, self.seed)
+        return ById(self.ids) if self.ids else None
 
-    def rows_at_most(self, systems: int) -> int | None:
-        """Return how many rows the run has at most, or None when nobody knows before its end."""
-        size = self.limit or self.sample or len(self.ids)
-        return size * len(self.datasets) * systems * self.samples if size else None
+    def size(self) -> int | None:
+        """Return how many examples the run has at most, or None when nobody knows before its end."""
+        most = self.limit or self.sample or len(self.ids) or None
+        total = 0
+        for dataset in self.datasets:
+            known = dataset.count() if isinstance(dataset, Examples) else None
+            length = most if known is None else min(known, most or known)
+            if length is None:
+                return None
+            total += length
+        return total
+
+    def absent(self, *parts: str) -> Iterator[tuple[str, AbsentObject]]:
+        """Yield the objects that ``evaluate()`` was given and that no file can keep, with what each is.
+
+        Args:
+            parts: Fields to look at; none looks at all.
+        """
+        for part in parts or PARAMETERS:
+            found = getattr(self, part)
+            for one in found if isinstance(found, tuple) else (found,):
+                if isinstance(one, AbsentObject):
+                    yield part.removesuffix("s").replace("also_metric", "metric"), one
 
     def to_dict(self, catalog: Catalog) -> dict[str, Any]:
-        """Return the request as JSON-like values, secrets taken out."""
-        plain = asdict(self, recurse=False)
-        return plain | {
-            "systems": [spec_to_dict(safe_spec(catalog, spec)) for spec in self.systems],
-            "datasets": [
-                spec_to_dict(evolve(spec, options=without_secrets(catalog, "datasets", spec.name, spec.options)))
-                for spec in self.datasets
-            ],
-            "reader": spec_to_dict(safe_spec(catalog, self.reader)) if self.reader else None,
-            "options": {
-                name: without_secrets(catalog, "evaluators", name, given) for name, given in self.options.items()
-            },
-        }
+        """Return the request as JSON-like values, secrets taken out, and objects by their names."""
+        found = {}
+        for name, one in PARAMETERS.items():
+            value = getattr(self, name)
+            if one.stored:
+                found[name] = None if value is None else one.kind.stored(value, catalog)
+        return found
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Request:
-        """Return the request that :meth:`to_dict` wrote."""
-        values = {name: value for name, value in found.items() if name != "locked"}
-        values["systems"] = tuple(system_from_dict(spec) for spec in found["systems"])
-        values["datasets"] = tuple(dataset_from_dict(spec) for spec in found["datasets"])
-        values["reader"] = system_from_dict(found["reader"]) if found["reader"] else None
-        for name in ("also", "without", "allow", "ids", "also_metrics"):
-            values[name] = tuple(found.get(name, ()))
-        if found.get("metrics") is not None:
-            values["metrics"] = tuple(found["metrics"])
-        if found["evaluators"] is not None:
-            values["evaluators"] = tuple(found["evaluators"])
-        return cls(**values)
+        """Return the request that :meth:`to_dict` wrote, also an earlier version of it."""
+        kept = {name: value for name, value in found.items() if name in PARAMETERS and value is not None}
+        return cls(**{name: PARAMETERS[name].kind.restored(value) for name, value in kept.items()})
 
     def choice(self, catalog: Catalog) -> Choice:
-        """Return what the request says about evaluators."""
+        """Return what the request says about evaluators that have names."""
         flags = [
             option.flag.removeprefix("--")
             for component in catalog.of_kind("evaluators")
@@ -160,51 +509,9 @@ class Request:
             if option.flag
             and option.name in {**self.options.get(component.name, {}), **self.options.get(component.id, {})}
         ]
-        return Choice(
-            self.evaluators, self.also, frozenset(self.without), frozenset(flags), frozenset(self.allow), self.prefixes
-        )
+        exact = None if self.evaluators is None else tuple(one for one in self.evaluators if isinstance(one, str))
+        return Choice(exact, self.also, frozenset(self.without), frozenset(flags), frozenset(self.allow), self.prefixes)
 
 
-def selection_of(limit: int | None, sample: int | None, seed: int, ids: Sequence[str]) -> Selection | None:
-    """Return which examples of a dataset are taken; None takes all, or the first ones.
-
-    Raises:
-        ConfigurationError: More than one of them is given.
-    """
-    given = [name for name, value in (("-n", limit), ("--sample", sample), ("--ids", ids)) if value]
-    if len(given) > 1:
-        raise ConfigurationError(f"{' and '.join(given)} exclude each other: each says which examples are taken.")
-    if sample:
-        return RandomSample(sample, seed)
-    return ById(tuple(ids)) if ids else None
-
-
-def check_limits(*, order: str, max_failed: float | None, **limits: float | None) -> None:
-    """Refuse limits that make no sense.
-
-    Raises:
-        ConfigurationError: One is not above zero, is no share, or the order is unknown.
-    """
-    if order not in ORDERS:
-        raise UnknownNameError("order", order, ORDERS)
-    if max_failed is not None and not 0 <= max_failed <= 1:
-        raise ConfigurationError(f"max_failed is {max_failed!r}, but must be a share between 0 and 1.")
-    for name, limit in limits.items():
-        if limit is not None and not 0 < limit < float("inf"):
-            raise ConfigurationError(f"{name} is {limit!r}, but must be a number above zero.")
-
-
-def check_reference(reference: object, keep_examples: bool) -> None:
-    """Refuse a reference whose examples are not kept.
-
-    Raises:
-        ConfigurationError: They are not, so nothing could be held against it once it has answered.
-    """
-    if reference is not None and not keep_examples:
-        raise ConfigurationError(
-            "Rows without an answer are scored from the run file, once the reference has answered: its examples must be "
-            "kept (leave --no-store-examples out)."
-        )
-
-
-ORDERS = ("interleaved", "system")
+PARAMETERS: Mapping[str, Parameter] = declared_in(Request)
+"""What a run can be asked for, by the name of the request's field."""

@@ -1,22 +1,25 @@
-"""A session: slots, streams and a planner, run against a run file, become a result."""
+"""A run: slots, streams and a planner, against a run file, become a result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from time import perf_counter
 from typing import Any
 
-from attrs import Factory, frozen
+from attrs import define, field, frozen
 
+from context_bench.bench.builders import baseline_of
 from context_bench.bench.planner import Planner
 from context_bench.bench.provenance import dependencies, used_distributions
+from context_bench.bench.requests import Request
 from context_bench.errors import ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics.records import metrics_record
 from context_bench.metrics.scores import check_score_field
 from context_bench.plugins.hooks import Hooks
 from context_bench.prices import REPORTED_CURRENCY, Prices
-from context_bench.protocols import Call, Governor, Metric
+from context_bench.protocols import Call, Governor, Metric, Tokenizer
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, close_systems
@@ -38,125 +41,119 @@ from context_bench.store.reader import RunReader
 from context_bench.store.reuse import EarlierResponses
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow
-from context_bench.tokens import WordTokenizer
 
 INTERRUPTED = 130
 
 
-@frozen(eq=False)
-class Session:
-    """Everything that one run needs.
+@define(eq=False)
+class Warnings:
+    """What the user should know, told and kept.
 
     Attributes:
+        tell: Is told each line.
+        on_one_thread: Whether ``tell`` may be called on the caller's thread alone: what other threads say waits for
+            :meth:`catch_up`.
+        told: The lines so far.
+    """
+
+    tell: Callable[[str], None] | None = None
+    on_one_thread: bool = False
+    told: list[str] = field(factory=list)
+    _waiting: list[str] = field(factory=list)
+
+    def warn(self, line: str) -> None:
+        """Tell a line, on the caller's thread."""
+        self.told.append(line)
+        if self.tell is not None:
+            self.tell(line)
+
+    def warn_from_anywhere(self, line: str) -> None:
+        """Tell a line, on any thread."""
+        if not self.on_one_thread:
+            self.warn(line)
+            return
+        self.told.append(line)
+        self._waiting.append(line)
+
+    def catch_up(self) -> None:
+        """Tell what waits."""
+        while self._waiting and self.tell is not None:
+            self.tell(self._waiting.pop(0))
+
+
+@frozen(eq=False)
+class Run:
+    """Everything that one run needs, as :func:`~context_bench.bench.preparation.prepare` puts it together.
+
+    Attributes:
+        request: What was asked for.
         store: The run file.
         slots: The systems.
         streams: The datasets.
         planner: Wires evaluators.
         hooks: Lifecycle hooks.
         metrics: What the rows are added up to.
-        max_workers: Number of threads.
-        samples: Repetitions of each example.
-        text_fields: Fields whose tokens are counted; None counts the prompt's.
-        score_field, threshold: Parameters of the usual metrics.
-        config: What is recorded about the request.
-        progress: Shows how far the run is; None shows nothing.
-        earlier: Responses of earlier runs.
-        keep_bodies: Whether examples are stored whole.
-        owner: Kept alive with the result.
-        deadline: Seconds for one row as a whole; None for no limit.
-        requests_per_minute, tokens_per_minute: Limits of each endpoint; None for none but what it answers.
-        max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
-        prices: What tokens cost.
-        reference: The system whose responses stand in for gold answers; None without one.
-        max_failed: Share of rows that may fail, 0 to 1; the run stops early when it can no longer be met.
-        order: ``"interleaved"`` or ``"system"``; see :class:`~context_bench.runner.job_source.Feed`.
-        expected: Rows of the whole run, of all systems and samples; None when nobody knows.
+        warnings: Is told what the user should know.
+        tokenizer: Counts tokens.
         secrecy: Takes secrets out of whatever is written.
-        on_warning: Is told what the first rows give away; on any thread.
-        baseline: Label of the system that the prompts of the others are compared with; None knows none.
+        prices: What tokens cost.
+        workers: Calls in flight.
+        config: What is recorded about the request.
+        reference: The system whose responses stand in for gold answers; None without one.
+        progress: Shows how far the run is; None shows nothing.
+        expected: Rows of the whole run, of all systems and samples; None when nobody knows.
+        owner: Kept alive with the result; None where somebody keeps the run file.
     """
 
+    request: Request
     store: RunFile
     slots: Sequence[Slot]
     streams: Sequence[Stream]
     planner: Planner
     hooks: Hooks
-    metrics: Sequence[Metric] = ()
-    max_workers: int = 1
-    samples: int = 1
-    text_fields: Sequence[str] | None = None
-    score_field: str = "score"
-    threshold: float = 0.7
-    config: Mapping[str, Any] = Factory(dict)
-    progress: Progress | None = None
-    earlier: EarlierResponses | None = None
-    keep_bodies: bool = True
-    owner: object = None
-    deadline: float | None = None
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    max_cost: float | None = None
-    prices: Prices = Factory(Prices)
+    metrics: Sequence[Metric]
+    warnings: Warnings
+    tokenizer: Tokenizer
+    secrecy: Secrecy
+    prices: Prices
+    workers: int
+    config: Mapping[str, Any]
     reference: Reference | None = None
-    max_failed: float | None = None
-    order: str = "interleaved"
+    progress: Progress | None = None
     expected: int | None = None
-    secrecy: Secrecy = Factory(Secrecy)
-    on_warning: Callable[[str], None] = lambda line: None
-    baseline: str | None = None
+    owner: object = None
 
-    def run(self, warnings: Sequence[str] = ()) -> EvalResult:
+    def execute(self, earlier: EarlierResponses | None = None) -> EvalResult:
         """Do what is still to be done, and return the result of the whole run.
+
+        Args:
+            earlier: Responses of earlier runs.
 
         Raises:
             RunStoppedError: The run ended early; everything finished so far is in the run file.
             MetricError: A metric asks for a score that no row has.
         """
-        self.store.begin()
-        self.store.expect(self.expected)
-        for slot in self.slots:
-            self.store.add_system(
-                slot.number, slot.label, slot.key, slot.shared, self.secrecy.of_answer(slot.description)
-            )
-        for stream in self.streams:
-            self.store.add_dataset(
-                stream.number, stream.label or stream.fallback, self.secrecy.of_answer(stream.description)
-            )
-            if stream.label is not None:
-                self.planner.wire(stream.label)
-        self._record_dependencies()
-        self._check_score_field()
-        self.store.keep_metrics(metrics_record(self.metrics))
-        told = [
-            {"label": slot.label, "endpoint": endpoint_of(slot.system), "is_baseline": slot.label == self.baseline}
-            for slot in self.slots
-        ]
-        self.hooks.run_started(dict(self.config), told, self.on_warning)
-        workbench = Workbench(WordTokenizer(), self.text_fields, secrecy=self.secrecy, prices=self.prices)
+        self._begin()
+        request = self.request
+        workbench = Workbench(self.tokenizer, request.text_fields, secrecy=self.secrecy, prices=self.prices)
         transcripts = Transcripts(self.store, self.secrecy)
         feed = Feed(
             self.slots,
             self.streams,
             self.planner.wire,
             workbench,
-            self.samples,
+            request.samples,
             self.store.finished,
-            self.earlier.find if self.earlier else None,
-            self.keep_bodies,
-            self.order,
+            earlier.find if earlier else None,
+            request.keep_examples,
+            request.order,
             transcripts,
             self._unscored(),
             self.reference,
         )
         started = perf_counter()
-        admission = self._admission()
-        if self.progress is not None:
-            self.progress.watch(admission)
-            if not self.store.is_new:
-                counts = self.store.counts()
-                self.progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self.slots})
-        loop = Loop(workbench, self.store, self.max_workers, self._watch(), admission, self.deadline, self._say)
-        try:
+        with self._ending(admission := self._admission()):
+            loop = Loop(workbench, self.store, self.workers, self._watch(), admission, request.deadline, self._say)
             try:
                 loop.run(feed.jobs(self.store))
             finally:
@@ -164,16 +161,54 @@ class Session:
             if self.reference is not None and any(label.reference for label in self.store.labels()):
                 again = Again(self.store, self.slots, self.planner.wire, False, self.reference, agreement_only=True)
                 loop.run(again.jobs())
+        self._tell_end("finished")
+        try:
+            self.store.settle_headlines()
+            self._end("finished")
+            return self._result(perf_counter() - started, feed.skipped)
+        finally:
+            self._leave()
+
+    def _begin(self) -> None:
+        """Record systems, datasets and the wiring that is known."""
+        self.store.begin()
+        self.store.expect(self.expected)
+        for slot in self.slots:
+            description = self.secrecy.of_answer(slot.description)
+            self.store.add_system(slot.number, slot.label, slot.key, slot.shared, description)
+        for stream in self.streams:
+            description = self.secrecy.of_answer(stream.description)
+            self.store.add_dataset(stream.number, stream.label or stream.fallback, description)
+            if stream.label is not None:
+                self.planner.wire(stream.label)
+        self._record_dependencies()
+        self.store.keep_metrics(metrics_record(self.metrics))
+        baseline = baseline_of([slot.label for slot in self.slots], self.request.baseline)
+        told = [
+            {"label": slot.label, "endpoint": endpoint_of(slot.system), "is_baseline": slot.label == baseline}
+            for slot in self.slots
+        ]
+        self.hooks.run_started(dict(self.config), told, self.warnings.warn_from_anywhere)
+
+    @contextmanager
+    def _ending(self, admission: Admission) -> Iterator[None]:
+        """Watch over the work: whatever ends it early is recorded, and everything is closed."""
+        if self.progress is not None:
+            self.progress.watch(admission)
+            if not self.store.is_new:
+                counts = self.store.counts()
+                self.progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self.slots})
+        try:
+            yield
         except KeyboardInterrupt as error:
-            self._break_off("interrupted", warnings)
+            self._break_off("interrupted")
             code = getattr(error, "exit_code", INTERRUPTED)
             raise RunStoppedError("Interrupted.", str(self.store.path), code) from None
         except ContextBenchError as error:
-            answered = self._break_off("stopped", warnings)
-            path = str(self.store.path) if answered else None
-            raise RunStoppedError(str(error), path, error.exit_code) from error
+            answered = self._break_off("stopped")
+            raise RunStoppedError(str(error), str(self.store.path) if answered else None, error.exit_code) from error
         except BaseException:
-            self._break_off("stopped", warnings)
+            self._break_off("stopped")
             raise
         finally:
             admission.close()
@@ -181,22 +216,14 @@ class Session:
                 self.planner.warn(line)
             if self.progress is not None:
                 self.progress.close()
-        self._tell_end("finished")
-        try:
-            self.store.settle_headlines()
-            self._end("finished", warnings)
-            return self._result(perf_counter() - started, feed.skipped)
-        finally:
-            self._leave()
 
     def _admission(self) -> Admission:
         governors: list[Governor] = []
-        if self.max_cost is not None:
-            budget = Budget(self.max_cost, spent(self.store))
+        if self.request.max_cost is not None:
+            budget = Budget(self.request.max_cost, spent(self.store))
             governors.append(BudgetGovernor(budget, self._expected_cost, self.prices.currency))
-        return Admission(
-            self.slots, self.max_workers, self.requests_per_minute, self.tokens_per_minute, governors, self.prices
-        )
+        limits = self.request.requests_per_minute, self.request.tokens_per_minute
+        return Admission(self.slots, self.workers, *limits, governors, self.prices)
 
     def _expected_cost(self, call: Call) -> float | None:
         """Return what a call will cost at most; None where the price or the longest answer is unknown."""
@@ -221,18 +248,10 @@ class Session:
                     found.setdefault(row, set()).add(scorer.number)
         return found
 
-    def _check_score_field(self) -> None:
-        """Find a misspelt score before the first example, where every label and key is known by then."""
-        known = [key for wiring in self.planner.wirings.values() for key in wiring.keys]
-        if ANY_KEY in known or any(stream.label is None for stream in self.streams):
-            return
-        for metric in self.metrics:
-            check_score_field(metric, (), known)
-
     def _watch(self) -> Callable[[StoredRow], None] | None:
-        if self.progress is None and not self.hooks.watch_rows and self.max_failed is None:
+        if self.progress is None and not self.hooks.watch_rows and self.request.max_failed is None:
             return None
-        failures = Failures(self.max_failed, self.expected)
+        failures = Failures(self.request.max_failed, self.expected)
 
         def watch(row: StoredRow) -> None:
             failures.row(row)
@@ -254,27 +273,28 @@ class Session:
         if not used <= before.keys():
             self.store.add_provenance({"dependencies": before | dependencies(used)})
 
-    def _end(self, status: str, warnings: Sequence[str]) -> int:
-        """Record how the session ended, and return how many rows are answered."""
+    def _end(self, status: str) -> None:
+        """Record how the session ended."""
         self._record_dependencies()
-        self.store.warn(warnings)
+        self.store.warn(self.warnings.told)
         self.store.finish(status, now())
-        return sum(answered for answered, _ in self.store.counts().values())
 
-    def _break_off(self, status: str, warnings: Sequence[str]) -> int:
+    def _break_off(self, status: str) -> int:
         """End a session that something has ended early, and return how many rows are answered."""
         try:
             self._tell_end(status)
-            return self._end(status, warnings)
+            self._end(status)
         except StoreError:  # it could not be recorded; what ended the session is told, and may be the same
-            return sum(answered for answered, _ in self.store.counts().values())
-        finally:
-            self._leave()
+            pass
+        answered, failed = self._counted()
+        self._leave()
+        if status == "stopped" and self.store.is_new and not answered and not failed:
+            self.store.discard()  # a run that could not begin leaves nothing
+        return answered
 
     def _tell_end(self, status: str) -> None:
         """Tell the hooks how the run ended; what they warn of is still recorded."""
-        counts = self.store.counts().values()
-        answered, failed = sum(pair[0] for pair in counts), sum(pair[1] for pair in counts)
+        answered, failed = self._counted()
         self.hooks.run_finished(status, answered + failed, failed)
 
     def _leave(self) -> None:
@@ -282,6 +302,10 @@ class Session:
         if self.owner is None:
             self.store.seal()
         self.store.close()
+
+    def _counted(self) -> tuple[int, int]:
+        counts = self.store.counts().values()
+        return sum(answered for answered, _ in counts), sum(failed for _, failed in counts)
 
     def _result(self, seconds: float, skipped: int) -> EvalResult:
         rows = StoredRows(self.store, self.owner)
@@ -297,9 +321,9 @@ class Session:
             "wiring": {label.label: label.plan for label in labels},
             "metrics": [metric.name for metric in self.metrics],
             "num_examples": sum(entry["length"] or 0 for entry in self.store.datasets()),
-            "max_workers": self.max_workers,
-            "score_field": self.score_field,
-            "tokenizer": WordTokenizer.name,
+            "max_workers": self.workers,
+            "score_field": self.request.score_field,
+            "tokenizer": self.tokenizer.name,
         }
         timing = {"seconds": seconds, "rows_per_second": done / seconds if seconds else 0.0, "reused_rows": skipped}
         declared = [key for label in labels for key in label.keys]
@@ -307,6 +331,19 @@ class Session:
         self.store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
         self.store.warn(result.findings)
         return result
+
+
+def check_metrics(metrics: Sequence[Metric], planner: Planner, streams: Sequence[Stream]) -> None:
+    """Find a misspelt score before the first example, where every label and key is known by then.
+
+    Raises:
+        MetricError: A metric asks for a score that nothing of the run gives.
+    """
+    known = [key for wiring in planner.wirings.values() for key in wiring.keys]
+    if ANY_KEY in known or any(stream.label is None for stream in streams):
+        return
+    for metric in metrics:
+        check_score_field(metric, (), known)
 
 
 def _is_late(scorer: Scorer) -> bool:

@@ -1,17 +1,21 @@
 """What a user asks for, in the words of the command line and the project file.
 
 A system is ``[label=]name[:key=value[,key=value...]]``. A dataset is ``[label=]name[:config][,key=value...]``, or the path
-of a file in place of the name. Values cannot hold a comma; the project file can say anything.
+of a file in place of the name. In both, a comma does for the colon where nothing but options follows: ``needle,length=8000``.
+Values cannot hold a comma; the project file can say anything.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import Factory, asdict, frozen
 
 from context_bench.errors import ConfigurationError
+
+_END_OF_NAME = re.compile(r":|,(?=[A-Za-z_][\w.-]*=)")
 
 
 @frozen
@@ -86,6 +90,8 @@ def parse_dataset(text: str) -> DatasetSpec:
     >>> spec = parse_dataset("needle:multi-key,length=8000")
     >>> spec.config, spec.options
     ('multi-key', {'length': '8000'})
+    >>> parse_dataset("tickets,seed=4").options
+    {'seed': '4'}
 
     Raises:
         ConfigurationError: The text is no spec.
@@ -103,23 +109,6 @@ def parse_dataset(text: str) -> DatasetSpec:
             raise ConfigurationError(f"In the dataset {text!r}, {part!r} is no option: write key=value.")
     split = options.pop("split", None)
     return DatasetSpec(name, config, options, label, split)
-
-
-def parse_pairs(texts: tuple[str, ...], what: str) -> dict[str, str]:
-    """Read ``key=value`` texts.
-
-    Raises:
-        ConfigurationError: One of them has another form, or a key stands twice.
-    """
-    pairs: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key or not value:
-            raise ConfigurationError(f"{what} {text!r} has the wrong form: write it as target=source.")
-        if key in pairs:
-            raise ConfigurationError(f"{what} {key!r} is given twice.")
-        pairs[key] = value
-    return pairs
 
 
 def spec_to_dict(spec: SystemSpec | DatasetSpec) -> dict[str, Any]:
@@ -146,9 +135,11 @@ def dataset_from_dict(found: Mapping[str, Any]) -> DatasetSpec:
 
 
 def _split(text: str, what: str) -> tuple[str | None, str, list[str]]:
-    head, colon, tail = text.partition(":")
+    """Return label, name and the parts behind it. A comma ends the name only where ``key=`` follows: paths may hold some."""
+    end = _END_OF_NAME.search(text)
+    head, tail = (text, None) if end is None else (text[: end.start()], text[end.end() :])
     label, equals, name = head.rpartition("=")
     name = name.strip()
     if not name or (equals and not label.strip()):
         raise ConfigurationError(f"{text!r} names no {what}. Write [label=]name[:key=value,...].")
-    return label.strip() or None, name, tail.split(",") if colon else []
+    return label.strip() or None, name, [] if tail is None else tail.split(",")

@@ -21,13 +21,10 @@ from context_bench.plugins.settings import PluginSettings
 __all__ = [
     "catalog_of_environment",
     "echo_json",
-    "failed_option",
     "json_option",
-    "log_option",
     "open_catalog",
     "plugin_option",
     "project_option",
-    "quiet_option",
     "warn",
     "wrapped",
 ]
@@ -46,20 +43,6 @@ project_option = click.option(
     "project_path",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Project file.  [default: context-bench.toml here, if there is one]",
-)
-failed_option = click.option(
-    "--max-failed",
-    type=click.FloatRange(0, 100),
-    metavar="PERCENT",
-    help="More failed rows than this give exit code 12, as soon as they are certain.  [default: 1]",
-)
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
-log_option = click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How progress is told where there is no terminal.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 

@@ -63,7 +63,7 @@ def wiring(
 
     Nothing is imported. The exit code is 2 when a run on this dataset would stop.
     """
-    from context_bench.bench.specs import parse_pairs
+    from context_bench.bench.parameters import parse_pairs
     from context_bench.bench.wiring_report import explain_wiring
     from context_bench.plugins.plan import Choice
 

@@ -10,15 +10,13 @@ from typing import Any
 import click
 
 from context_bench.cli.common import (
-    failed_option,
-    log_option,
     open_catalog,
     plugin_option,
     project_option,
-    quiet_option,
     warn,
 )
 from context_bench.cli.output import Reports, format_option, output_option
+from context_bench.cli.run import parameters_of, set_option
 from context_bench.errors import RunStoppedError
 from context_bench.plugins.project_file import load_project
 from context_bench.records import Completeness
@@ -33,50 +31,37 @@ run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_ty
 
 @click.command()
 @run_argument
-@failed_option
-@click.option("--deadline", type=float, metavar="SECONDS", help="As in `run`.  [default: as in the run]")
-@click.option("--max-cost", type=float, metavar="MONEY", help="As in `run`, with what was spent so far.")
-@quiet_option
-@log_option
+@parameters_of("resume")
 @output_option
 @format_option
 @plugin_option
 @project_option
 def resume(
     run_file: Path,
-    max_failed: float | None,
-    deadline: float | None,
-    max_cost: float | None,
-    quiet: bool,
-    log_format: str,
     outputs: tuple[Path, ...],
     result_format: str,
     plugin_switches: tuple[str, ...],
     project_path: Path | None,
+    **flags: Any,
 ) -> int:
     """Finish a run: what was answered is not asked again, what failed is."""
-    from attrs import evolve
-
     from context_bench.bench import runs
+    from context_bench.bench.project import flags_over
     from context_bench.bench.requests import Request
     from context_bench.cli.run import failed_share, stopped
 
-    allowed = 1.0
+    allowed = 0.01
 
     def change(request: Request) -> Request:
         nonlocal allowed
-        share = None if max_failed is None else max_failed / 100
-        limits: dict[str, Any] = {"deadline": deadline, "max_cost": max_cost, "max_failed": share}
-        request = evolve(request, **{name: limit for name, limit in limits.items() if limit is not None})
-        allowed = 1.0 if request.max_failed is None else 100 * request.max_failed
+        request = flags_over(request, flags)
+        allowed = allowed if request.max_failed is None else request.max_failed
         return request
 
     catalog = open_catalog(plugin_switches, load_project(project_path))
     reports = Reports(catalog, outputs, result_format)
     try:
-        result = runs.resume(
-            catalog, run_file, progress=not quiet, log_format=log_format, change=change, on_warning=warn
-        )
+        result = runs.resume(catalog, run_file, change=change, on_warning=warn)
     except RunStoppedError as error:
         return stopped(error)
     reports.write(result)
@@ -85,16 +70,8 @@ def resume(
 
 @click.command()
 @run_argument
-@click.option("--evaluators", metavar="A,B", help="Exactly these evaluators, instead of those of the run.")
-@click.option("--also", multiple=True, metavar="NAME", help="Add an evaluator; repeatable.")
-@click.option("--without", multiple=True, metavar="NAME", help="Leave an evaluator out; repeatable.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Set an option: evaluators.NAME.OPTION=VALUE; repeatable.",
-)
+@parameters_of("rescore")
+@set_option
 @click.option("--force", is_flag=True, help="Score again also what the same evaluators scored before.")
 @output_option
 @format_option
@@ -102,31 +79,24 @@ def resume(
 @project_option
 def rescore(
     run_file: Path,
-    evaluators: str | None,
-    also: tuple[str, ...],
-    without: tuple[str, ...],
-    settings: tuple[str, ...],
     force: bool,
     outputs: tuple[Path, ...],
     result_format: str,
     plugin_switches: tuple[str, ...],
     project_path: Path | None,
+    **flags: Any,
 ) -> None:
     """Score the stored responses of a run with new or changed evaluators; no system is asked."""
     from attrs import evolve
 
-    from context_bench.bench.project import set_value
+    from context_bench.bench.project import flags_over
     from context_bench.bench.requests import Request
     from context_bench.bench.rescoring import rescore as score_again
-    from context_bench.bench.specs import parse_pairs
 
     def change(request: Request) -> Request:
-        if evaluators is not None:
-            request = evolve(request, evaluators=tuple(filter(None, evaluators.split(","))))
-        request = evolve(request, also=(*request.also, *also), without=(*request.without, *without))
-        for path, value in parse_pairs(settings, "--set").items():
-            request = set_value(request, path, value)
-        return request
+        changed = flags_over(request, flags)
+        also, without = (tuple(dict.fromkeys((*getattr(request, name), *flags[name]))) for name in ("also", "without"))
+        return evolve(changed, also=also, without=without)
 
     catalog = open_catalog(plugin_switches, load_project(project_path))
     reports = Reports(catalog, outputs, result_format)

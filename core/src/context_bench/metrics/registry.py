@@ -180,21 +180,6 @@ def _is_metric(found: Any) -> bool:
     return computes and isinstance(getattr(found, "name", None), str)
 
 
-def split_names(text: str) -> tuple[str, ...]:
-    """Return the metrics of a list with commas; options of one stay with it.
-
-    >>> split_names("counts,pass-rate:threshold=0.5,score_field=f1,latency")
-    ('counts', 'pass-rate:threshold=0.5,score_field=f1', 'latency')
-    """
-    names: list[str] = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        if "=" in part and ":" not in part.partition("=")[0] and names:
-            names[-1] += f",{part}"
-        else:
-            names.append(part)
-    return tuple(names)
-
-
 def _parsed(text: str) -> tuple[str, dict[str, str]]:
     name, _, rest = text.partition(":")
     options = {}

@@ -134,6 +134,17 @@ class RunFile(RunReader):
         except sqlite3.Error as error:
             raise StoreError(f"The run file {self.path} cannot be written: {error}.") from error
 
+    def discard(self) -> None:
+        """Close the file and remove it, with what SQLite keeps beside it."""
+        self.close()
+        for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
+            self.path.with_name(name).unlink(missing_ok=True)
+
+    def keep_request(self, config: Mapping[str, Any]) -> None:
+        """Record what is asked for now, in place of what the run began with."""
+        with self._writing() as connection:
+            connection.execute("UPDATE run SET config = ?", (to_json(config),))
+
     def begin(self, status: str | None = "running") -> None:
         """Record that a session writes into the file, and the status that it gives to the run: it is sealed at its end."""
         with self._writing():

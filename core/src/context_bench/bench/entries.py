@@ -1,0 +1,233 @@
+"""Systems and datasets as they are asked for: specs, tables of the project file, and objects of ``evaluate()``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sized
+from typing import Any
+
+from attrs import evolve, frozen
+
+from context_bench.bench.parameters import Kind, recorded, restored_object
+from context_bench.bench.secrets import safe_spec, without_secrets
+from context_bench.bench.specs import (
+    DatasetSpec,
+    SystemSpec,
+    dataset_from_dict,
+    parse_dataset,
+    parse_system,
+    spec_to_dict,
+    system_from_dict,
+)
+from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plugins.project_file import PROJECT_FILE
+from context_bench.prices import load_prices, read_prices
+
+
+@frozen(eq=False)
+class Examples:
+    """Examples that were given as an object.
+
+    Attributes:
+        label: Their label; None where each row has its own.
+        source: The examples.
+    """
+
+    label: str | None
+    source: Iterable[Mapping[str, Any]]
+
+    def count(self) -> int | None:
+        """Return how many there are, or None when nobody knows before the end."""
+        return len(self.source) if isinstance(self.source, Sized) else None
+
+
+def one_system(is_label: bool = False) -> Kind:
+    """Return the kind of one system: a spec, a table, or an object.
+
+    Args:
+        is_label: Whether a text may be the label of another system of the run too, and so stays a text.
+    """
+
+    def check(value: Any, where: str) -> Any:
+        return parse_system(value) if isinstance(value, str) and not is_label else value
+
+    def read(value: Any, where: str) -> Any:
+        if is_label and not isinstance(value, str):
+            raise ConfigurationError(f"{where} is {value!r}, but must be a label.")
+        return value if is_label else _system(value, _place(where))
+
+    return Kind(
+        "str" if is_label else "spec or table",
+        check,
+        check,
+        read,
+        stored=_keep_system,
+        restored=_system_again,
+        python="Any" if is_label else "str | SystemSpec",
+    )
+
+
+def several_systems() -> Kind:
+    """Return the kind of the systems of a run."""
+
+    def check(value: Any, where: str) -> Any:
+        several = value if isinstance(value, list | tuple) else [value]
+        return tuple(parse_system(one) if isinstance(one, str) else one for one in several)
+
+    return Kind(
+        "list",
+        check,
+        lambda texts, where: tuple(map(parse_system, texts)),
+        _each(_system),
+        stored=lambda value, catalog: [_keep_system(one, catalog) for one in value],
+        restored=lambda value: tuple(map(_system_again, value)),
+        is_repeated=True,
+    )
+
+
+def several_datasets() -> Kind:
+    """Return the kind of the datasets of a run."""
+
+    def check(value: Any, where: str) -> Any:
+        if isinstance(value, Mapping):
+            return tuple(_given(one, label) for label, one in value.items())
+        return tuple(_given(one) for one in ((value,) if isinstance(value, str) else value))
+
+    return Kind(
+        "list",
+        check,
+        lambda texts, where: tuple(map(parse_dataset, texts)),
+        _each(_dataset),
+        stored=lambda value, catalog: [_keep_dataset(one, catalog) for one in value],
+        restored=lambda value: tuple(map(_dataset_again, value)),
+        is_repeated=True,
+        python="Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]]",
+    )
+
+
+def price_table() -> Kind:
+    """Return the kind of what tokens cost: a table, or the path of a TOML file with one."""
+
+    def check(value: Any, where: str) -> Any:
+        if isinstance(value, Mapping):
+            return read_prices(value, where).to_dict() if value else {}
+        return _of_file(value, where)
+
+    def over(given: Any, before: Any) -> Any:
+        return read_prices(given, "prices").over(read_prices(before or {}, "prices")).to_dict()
+
+    return Kind(
+        "table",
+        check,
+        _of_file,
+        lambda value, where: read_prices(value, where).to_dict(),
+        over,
+        python="Mapping[str, Any] | str | os.PathLike[str]",
+    )
+
+
+def evaluator_options() -> Kind:
+    """Return the kind of options of evaluators, by the evaluator's name."""
+
+    def check(value: Any, where: str) -> Any:
+        if not isinstance(value, Mapping) or not all(isinstance(given, Mapping) for given in value.values()):
+            raise ConfigurationError(f"{where} is {value!r}, but must be a table with a table for each evaluator.")
+        return {name: dict(given) for name, given in value.items()}
+
+    def keep(value: Any, catalog: Any) -> Any:
+        return {name: without_secrets(catalog, "evaluators", name, given) for name, given in value.items()}
+
+    return Kind("table", check, stored=keep, python="Mapping[str, Mapping[str, Any]]")
+
+
+def _of_file(path: Any, where: str) -> Any:
+    from pathlib import Path
+
+    return load_prices(Path(path)).to_dict()
+
+
+def _given(one: Any, label: str | None = None) -> DatasetSpec | Examples:
+    if isinstance(one, Examples):
+        return one
+    if isinstance(one, str | DatasetSpec):
+        spec = parse_dataset(one) if isinstance(one, str) else one
+        return spec if label is None else evolve(spec, label=label)
+    return Examples(label, one)
+
+
+def _keep_system(asked: Any, catalog: Any) -> Any:
+    if isinstance(asked, str):
+        return asked
+    return spec_to_dict(safe_spec(catalog, asked)) if isinstance(asked, SystemSpec) else recorded(asked)
+
+
+def _system_again(found: Any) -> Any:
+    again = restored_object(found)
+    return system_from_dict(found) if again is found and isinstance(found, Mapping) else again
+
+
+def _keep_dataset(asked: Any, catalog: Any) -> Any:
+    if isinstance(asked, DatasetSpec):
+        return spec_to_dict(evolve(asked, options=without_secrets(catalog, "datasets", asked.name, asked.options)))
+    if not isinstance(asked, Examples):
+        return recorded(asked)
+    kept = recorded(asked.source)
+    kept["object"]["name"] = asked.label or kept["object"]["name"]
+    return kept
+
+
+def _dataset_again(found: Any) -> Any:
+    again = restored_object(found)
+    return dataset_from_dict(found) if again is found and isinstance(found, Mapping) else again
+
+
+def _each(read: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    def read_each(value: Any, where: str) -> Any:
+        if not isinstance(value, list):
+            raise ConfigurationError(f"{where} must be a list.")
+        return tuple(read(entry, f"{_place(where)}[{place}]") for place, entry in enumerate(value))
+
+    return read_each
+
+
+def _place(where: str) -> str:
+    return where.rpartition(" ")[2]
+
+
+def _system(entry: Any, where: str) -> SystemSpec:
+    if isinstance(entry, str):
+        return parse_system(entry)
+    table = _entry(entry, where, ("spec", "name", "label", "options", "steps"))
+    steps = tuple(_system(step, f"{where}.steps[{place}]") for place, step in enumerate(table.get("steps", ())))
+    if "spec" in table:
+        _refuse_beside_spec(table, where, ("name", "options"))
+        spec = parse_system(table["spec"])
+        return evolve(spec, steps=steps, label=table.get("label", spec.label))
+    return SystemSpec(table["name"], dict(table.get("options", {})), table.get("label"), steps)
+
+
+def _dataset(entry: Any, where: str) -> DatasetSpec:
+    if isinstance(entry, str):
+        return parse_dataset(entry)
+    table = _entry(entry, where, ("spec", "name", "label", "options", "config", "split", "fields"))
+    if "spec" in table:
+        _refuse_beside_spec(table, where, ("name", "options", "config", "split"))
+        spec = parse_dataset(table["spec"])
+        return evolve(spec, label=table.get("label", spec.label), fields=table.get("fields", {}))
+    return dataset_from_dict(table)
+
+
+def _entry(entry: Any, where: str, known: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(entry, Mapping):
+        raise ConfigurationError(f"{PROJECT_FILE}: {where} is {entry!r}, but must be a spec or a table.")
+    for key in entry:
+        if key not in known:
+            raise UnknownNameError(f"key of {where} in {PROJECT_FILE}", key, known)
+    if ("spec" in entry) == ("name" in entry):
+        raise ConfigurationError(f"{PROJECT_FILE}: {where} needs either name or spec.")
+    return entry
+
+
+def _refuse_beside_spec(table: Mapping[str, Any], where: str, keys: tuple[str, ...]) -> None:
+    for key in keys:
+        if key in table:
+            raise ConfigurationError(f"{PROJECT_FILE}: {where} has a spec, so {key} must stand inside of it.")

@@ -1,0 +1,257 @@
+"""Preparation: a request becomes a run. It is the only way to one, whoever asks.
+
+Everything that can be found wrong before the first example is found here, before a run file is made: a run that could not
+begin leaves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from context_bench.bench.baseline import settled
+from context_bench.bench.builders import (
+    describe_dataset,
+    describe_examples,
+    find_dataset,
+    make_slots,
+    make_stream,
+    needs_threads,
+    tokenizer_of,
+    unpriced,
+    with_reader,
+)
+from context_bench.bench.entries import Examples
+from context_bench.bench.planner import Planner
+from context_bench.bench.requests import Request
+from context_bench.bench.run import Run, Warnings, check_metrics
+from context_bench.bench.secrets import is_redacted, secrecy_of
+from context_bench.bench.specs import DatasetSpec, SystemSpec
+from context_bench.errors import ConfigurationError
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.hooks import Hooks
+from context_bench.plugins.lock import check_lock
+from context_bench.plugins.options import read_options
+from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
+from context_bench.protocols import Evaluator
+from context_bench.runner.admission import usual_workers
+from context_bench.runner.agreement import Reference, asked_twice, find_reference
+from context_bench.runner.parts import Slot, Stream
+from context_bench.runner.progress import Progress
+from context_bench.store.runfile import RunFile
+
+
+@frozen
+class Place:
+    """Where a run is kept.
+
+    Attributes:
+        run_id: Id of the run.
+        create: Makes the run file with what is recorded about the request, or opens it again.
+        store: The run file of a run that goes on; None for a new one.
+        owner: Kept alive with the result.
+    """
+
+    run_id: str
+    create: Callable[[Mapping[str, Any]], RunFile]
+    store: RunFile | None = None
+    owner: object = None
+
+
+def plan(
+    catalog: Catalog, request: Request, on_warning: Callable[[str], None] | None = None, labels: Iterable[str] = ()
+) -> dict[str, DatasetPlan]:
+    """Return the wiring plan of each dataset of a request, and of further labels, by label; only hooks are loaded.
+
+    Raises:
+        ContextBenchError: A name is unknown, or the evaluators do not fit.
+    """
+    request = settled(catalog, request)
+    planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, Hooks(catalog), on_warning)
+    for system in with_reader(catalog, request.systems, request.reader):
+        for step in (system, *system.steps):
+            component = catalog.find("systems", step.name).require_ok()
+            if component.facts is not None:
+                declared, more = component.facts.options, component.facts.more_options
+                read_options(declared, step.options, f"system {step.name}", os.environ, more=more)
+    for spec in request.datasets:
+        component, _ = find_dataset(catalog, spec)
+        component.require_ok()
+        facts = dataset_facts(catalog, spec, list(planner.plans))
+        planner.know(facts)
+        planner.plan(facts.label)
+    for label in labels:
+        planner.plan(label)
+    return dict(planner.plans)
+
+
+def dataset_facts(catalog: Catalog, spec: DatasetSpec, taken: list[str]) -> DatasetFacts:
+    """Return what wiring needs to know of a dataset, without loading its loader."""
+    component, spec = find_dataset(catalog, spec)
+    return describe_dataset(component, spec, taken)[0]
+
+
+def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings) -> Run:
+    """Return the run of a request, everything that it needs set up.
+
+    Args:
+        catalog: What is installed.
+        request: What to run.
+        place: Where the run is kept.
+        warnings: Is told what the user should know.
+
+    Raises:
+        ContextBenchError: Something is wrong with the request, or something that it needs is not there.
+    """
+    request = settled(catalog, request)
+    _require_everything(catalog, request)
+    hooks = Hooks(catalog)
+    planner = _planner(catalog, request, hooks, place, warnings)
+    systems = with_reader(catalog, request.systems, request.reader)
+    slots = _slots(catalog, request, systems, place, warnings)
+    reference = find_reference(slots, request.reference, request.samples)
+    if reference is not None:
+        planner.refer(reference)
+        _tell_of_reference(reference, request, place, warnings)
+    streams = _streams(catalog, request, planner)
+    secrecy = secrecy_of(catalog, systems, request.datasets, request.options, os.environ)
+    tokenizer = tokenizer_of(catalog, request.tokenizer)
+    metrics = request.metrics_of(catalog)
+    check_metrics(metrics, planner, streams)
+    size = request.size()
+    kept = request.to_dict(catalog)
+    store = place.create(kept)
+    planner.attach(store)
+    return Run(
+        request=request,
+        store=store,
+        slots=slots,
+        streams=streams,
+        planner=planner,
+        hooks=hooks,
+        metrics=metrics,
+        warnings=warnings,
+        tokenizer=tokenizer,
+        secrecy=secrecy,
+        prices=request.price_table(),
+        workers=request.max_workers or usual_workers(slots, needs_threads(catalog, systems)),
+        reference=reference,
+        progress=_progress(request, slots, size),
+        expected=None if size is None else size * len(slots) * request.samples,
+        config={"request": kept, "run_file": "" if place.owner is not None else str(store.path)},
+        owner=place.owner,
+    )
+
+
+def sorted_evaluators(request: Request) -> list[Evaluator]:
+    """Return the evaluators of a request that are objects.
+
+    Raises:
+        ConfigurationError: One of them is no evaluator.
+    """
+    objects = [one for one in request.evaluators or () if not isinstance(one, str)]
+    for one in objects:
+        if isinstance(one, type) or not isinstance(one, Evaluator):
+            raise ConfigurationError(
+                f"{one!r} is no evaluator: it has no name and score(). A class must be called first."
+            )
+    return objects
+
+
+def _planner(catalog: Catalog, request: Request, hooks: Hooks, place: Place, warnings: Warnings) -> Planner:
+    def check(plan: DatasetPlan) -> None:
+        if request.locked is not None:
+            check_lock(Path(request.locked), {plan.dataset.label: plan.to_dict()})
+
+    return Planner(
+        catalog,
+        request.choice(catalog),
+        sorted_evaluators(request),
+        request.options,
+        os.environ,
+        hooks,
+        warnings.warn,
+        place.store,
+        check,
+    )
+
+
+def _slots(catalog: Catalog, request: Request, systems: list[Any], place: Place, warnings: Warnings) -> list[Slot]:
+    prices = request.price_table()
+    isolate = warnings.warn if request.isolate_prefixes else None
+    slots = make_slots(
+        catalog,
+        systems,
+        place.run_id,
+        os.environ,
+        request.baseline,
+        prices,
+        request.reference,
+        request.samples,
+        isolate,
+    )
+    before = [entry["label"] for entry in place.store.systems()] if place.store is not None else []
+    labels = [slot.label for slot in slots]
+    if place.store is not None and before and before != labels:
+        raise ConfigurationError(
+            f"The run file {place.store.path} holds a run of {', '.join(before)}, not of {', '.join(labels)}. Name another "
+            "file."
+        )
+    for line in unpriced(slots, prices):
+        warnings.warn(line)
+    return slots
+
+
+def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[Stream]:
+    streams: list[Stream] = []
+    for number, dataset in enumerate(request.datasets):
+        if isinstance(dataset, Examples):
+            examples = dataset.source if request.limit is None else islice(dataset.source, request.limit)
+            described = describe_examples(dataset.label, dataset.source)
+            stream = Stream(number, dataset.label, examples, "", described, request.selection())
+        else:
+            taken = [stream.label or stream.fallback for stream in streams]
+            stream, facts = make_stream(catalog, dataset, number, request.limit, os.environ, taken, request.selection())
+            planner.know(facts)
+        if stream.label is not None:
+            planner.wire(stream.label)
+        streams.append(stream)
+    return streams
+
+
+def _tell_of_reference(reference: Reference, request: Request, place: Place, warnings: Warnings) -> None:
+    size = request.size()
+    cost = asked_twice(reference, None if size is None else size * request.samples)
+    if cost is not None and place.store is None:
+        warnings.warn(cost)
+
+
+def _progress(request: Request, slots: list[Slot], size: int | None) -> Progress | None:
+    if not request.progress:
+        return None
+    return Progress(slots, None if size is None else size * request.samples, log_format=request.log_format)
+
+
+def _require_everything(catalog: Catalog, request: Request) -> None:
+    """Refuse a request that lacks a dataset, or a secret that was taken out when it was kept."""
+    if not request.datasets:
+        raise ConfigurationError(
+            "There is no dataset. Name one with --dataset (`context-bench datasets list` shows them), or give evaluate() an "
+            "iterable of examples."
+        )
+    systems = [*request.systems, *([request.reader] if request.reader else [])]
+    specs: list[Any] = [step for one in systems if isinstance(one, SystemSpec) for step in (one, *one.steps)]
+    specs += [one for one in request.datasets if isinstance(one, DatasetSpec)]
+    given = [(spec.label or spec.name, spec.options) for spec in specs]
+    for name, options in [*given, *request.options.items()]:
+        for key, value in options.items():
+            if is_redacted(value):
+                raise ConfigurationError(
+                    f"The {key} of {name} was given on the command line and is not kept. Put it into its environment "
+                    "variable and run again: run files never hold secrets."
+                )
