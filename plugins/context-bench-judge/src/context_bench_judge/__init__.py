@@ -4,7 +4,7 @@ from context_bench.records import Scores
 from context_bench_judge.judge import LLMJudge
 from context_bench_judge.rating import read_rating
 from context_bench_judge.scale import Scale
-from context_bench_judge.unreadable import UnreadableReply
 from context_bench_judge.verdict import read_verdict
+from context_bench_judging.unreadable import UnreadableReply
 
 __all__ = ["LLMJudge", "Scale", "Scores", "UnreadableReply", "read_rating", "read_verdict"]

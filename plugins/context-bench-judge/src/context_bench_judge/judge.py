@@ -8,7 +8,6 @@ from typing import Any
 
 from context_bench.records import Scores
 from context_bench_http import names_a_secret, read_extra_body
-from context_bench_judge.asking import Manners, Request
 from context_bench_judge.prompts import (
     COMPARISON_PLACEHOLDERS,
     RATING_PLACEHOLDERS,
@@ -24,8 +23,9 @@ from context_bench_judge.rating import read_rating
 from context_bench_judge.record import Record
 from context_bench_judge.row import Row, UnjudgeableRow, compared_text
 from context_bench_judge.scale import Scale
-from context_bench_judge.unreadable import UnreadableReply
 from context_bench_judge.verdict import read_verdict
+from context_bench_judging.asking import Manners, Request
+from context_bench_judging.unreadable import UnreadableReply
 from context_bench_openai import ChatClient, ChatReply, EndpointError
 from context_bench_openai.models import offered_models
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from context_bench.answers import part_answer
-from context_bench_judge.json_reply import json_objects, values_of
 from context_bench_judge.mentions import Mention, mentions
 from context_bench_judge.rating_forms import FORMS
 from context_bench_judge.scale import Scale
-from context_bench_judge.unreadable import UnreadableReply, beginning_of
+from context_bench_judging.json_reply import json_objects, values_of
+from context_bench_judging.unreadable import UnreadableReply, beginning_of
 
 _NAMES = [
     "final_rating",

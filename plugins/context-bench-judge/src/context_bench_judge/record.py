@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from context_bench.answers import part_answer
 from context_bench_http.usage import add_usage
-from context_bench_judge.json_reply import json_objects, values_of
-from context_bench_judge.unreadable import UnreadableReply, beginning_of
+from context_bench_judging.json_reply import json_objects, values_of
+from context_bench_judging.unreadable import UnreadableReply, beginning_of
 from context_bench_openai import ChatReply
 
 _Reading = TypeVar("_Reading")

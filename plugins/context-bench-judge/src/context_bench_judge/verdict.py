@@ -7,8 +7,8 @@ import unicodedata
 from typing import Literal
 
 from context_bench.answers import part_answer
-from context_bench_judge.json_reply import json_objects, values_of
-from context_bench_judge.unreadable import UnreadableReply, beginning_of
+from context_bench_judging.json_reply import json_objects, values_of
+from context_bench_judging.unreadable import UnreadableReply, beginning_of
 
 Verdict = Literal["A", "B", "tie"]
 

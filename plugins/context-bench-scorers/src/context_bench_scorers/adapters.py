@@ -10,10 +10,11 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_bench.answers import answer_of, references
 from context_bench.records import Scores
 from context_bench_scorers.errors import UserTypeError, UserValueError
 from context_bench_scorers.results import Category, ScoreResult
-from context_bench_scorers.rows import answer_of, context_text, question_text, references
+from context_bench_scorers.rows import context_text, question_text
 from context_bench_scorers.scorer import Scorer
 
 _UNSCORED = Category("unscored", "the evaluator had nothing to say")

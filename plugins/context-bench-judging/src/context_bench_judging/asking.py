@@ -11,7 +11,8 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from context_bench_openai import ChatReply, RequestRefusedError
+from context_bench_http import RequestRefusedError
+from context_bench_openai import ChatReply
 
 _OPTIONAL = ("response_format", "temperature", "seed", "max_tokens")
 

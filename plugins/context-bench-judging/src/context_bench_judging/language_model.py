@@ -1,0 +1,178 @@
+"""The one client of all judges."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from context_bench.errors import ConfigurationError
+from context_bench_anthropic import MessagesClient
+from context_bench_judging.backends import AnthropicBackend, Backend, InvokedBackend, Messages, OpenAIBackend
+from context_bench_judging.cache import ReplyCache
+from context_bench_openai import ChatClient, ChatReply
+
+PROVIDERS = ("openai", "anthropic")
+URL_VARIABLE = "CONTEXT_BENCH_JUDGE_URL"
+MODEL_VARIABLE = "CONTEXT_BENCH_JUDGE_MODEL"
+PROVIDER_VARIABLE = "CONTEXT_BENCH_JUDGE_PROVIDER"
+
+
+class LanguageModel:
+    """A model that judges are asked through: bounded, and with a cache where one is given.
+
+    Args:
+        backend: Who answers.
+        cache: Where replies are kept.
+        max_in_flight: How many requests may be on their way at a time.
+
+    Raises:
+        ValueError: The bound is no whole number above 0.
+    """
+
+    def __init__(self, backend: Backend, cache: ReplyCache | None = None, max_in_flight: int = 16) -> None:
+        if type(max_in_flight) is not int or max_in_flight < 1:
+            raise ValueError(f"max_in_flight must be a whole number above 0, not {max_in_flight!r}.")
+        self.backend = backend
+        self.cache = cache
+        self.max_in_flight = max_in_flight
+        self._free = threading.BoundedSemaphore(max_in_flight)
+        self._free_of_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
+        self._free_of_loop = weakref.WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        identity = self.backend.identity()
+        return f"{type(self).__name__}({identity['endpoint']!r}, model={identity['model']!r})"
+
+    def chat(self, messages: Messages, **parameters: Any) -> ChatReply:
+        """Return the reply to messages, out of the cache where it is there.
+
+        Raises:
+            EndpointError: No usable reply came, after all retries.
+        """
+        key, known = self._known(messages, parameters)
+        if known is not None:
+            return known
+        with self._free:
+            return self._kept(key, self.backend.chat(messages, **parameters))
+
+    async def achat(self, messages: Messages, **parameters: Any) -> ChatReply:
+        """Return the reply to messages without blocking the event loop; see `chat`."""
+        key, known = self._known(messages, parameters)
+        if known is not None:
+            return known
+        loop = asyncio.get_running_loop()
+        free = self._free_of_loop.setdefault(loop, asyncio.Semaphore(self.max_in_flight))
+        async with free:
+            return self._kept(key, await self.backend.achat(messages, **parameters))
+
+    def identity(self) -> dict[str, Any]:
+        """Return endpoint and model, without secrets: part of the key of every score that rests on them."""
+        return self.backend.identity()
+
+    def close(self) -> None:
+        """Close connections and cache."""
+        self.backend.close()
+        if self.cache is not None:
+            self.cache.close()
+
+    def _known(self, messages: Messages, parameters: Mapping[str, Any]) -> tuple[str, ChatReply | None]:
+        if self.cache is None:
+            return "", None
+        key = ReplyCache.key(self.identity(), messages, parameters)
+        return key, self.cache.get(key)
+
+    def _kept(self, key: str, reply: ChatReply) -> ChatReply:
+        if self.cache is not None:
+            self.cache.put(key, reply)
+        return reply
+
+
+def judge_model(
+    base_url: str,
+    model: str = "gpt-4",
+    *,
+    provider: str = "openai",
+    api_key: str | None = None,
+    cache: str | Path | None = None,
+    max_in_flight: int = 16,
+    timeout: float | None = 60.0,
+    max_retries: int = 3,
+    retry_base_delay: float = 1.0,
+    extra_headers: Mapping[str, str] | Iterable[str] | None = None,
+) -> LanguageModel:
+    """Return the model behind an endpoint.
+
+    Args:
+        base_url: Address of the server, with or without ``/v1``.
+        model: Model to ask.
+        provider: ``openai`` for an OpenAI-compatible server, ``anthropic`` for one of the Messages API.
+        api_key: The key; None takes the provider's from the environment.
+        cache: File that keeps replies.
+        max_in_flight: How many requests may be on their way at a time.
+        timeout: Seconds for one attempt as a whole; None for no limit.
+        max_retries: Requests after the first one.
+        retry_base_delay: Upper bound of the first pause in seconds; it doubles each time.
+        extra_headers: Further request headers.
+
+    Raises:
+        ValueError: An argument cannot be used.
+    """
+    if not str(model or "").strip():
+        raise ValueError(f"model must be the name of a model, not {model!r}.")
+    if provider not in PROVIDERS:
+        raise ValueError(f"provider is {provider!r}, but must be one of {', '.join(PROVIDERS)}.")
+    settings: dict[str, Any] = {
+        "timeout": timeout,
+        "max_retries": max_retries,
+        "retry_base_delay": retry_base_delay,
+        "extra_headers": extra_headers,
+    }
+    backend: Backend
+    if provider == "openai":
+        backend = OpenAIBackend(ChatClient(base_url, api_key, model=model, **settings), model)
+    else:
+        backend = AnthropicBackend(MessagesClient(base_url, api_key, **settings), model)
+    return LanguageModel(backend, ReplyCache(cache) if cache else None, max_in_flight)
+
+
+def language_model(llm: Any = None) -> LanguageModel:
+    """Return what judges: a `LanguageModel` as it is, a client, an object with ``invoke`` or ``ainvoke``; None means the
+    configured judge.
+
+    Raises:
+        ConfigurationError: It is none of them, or no judge is configured.
+    """
+    if llm is None:
+        return configured_judge()
+    if isinstance(llm, LanguageModel):
+        return llm
+    if isinstance(llm, ChatClient):
+        if not llm.model:
+            raise ConfigurationError("The ChatClient that judges needs a model: ChatClient(url, model=...).")
+        return LanguageModel(OpenAIBackend(llm, llm.model))
+    if callable(getattr(llm, "invoke", None)) or callable(getattr(llm, "ainvoke", None)):
+        return LanguageModel(InvokedBackend(llm))
+    raise ConfigurationError(
+        f"{type(llm).__name__} cannot judge: give a judge_model(...), a ChatClient with a model, or an object with `invoke`."
+    )
+
+
+def configured_judge() -> LanguageModel:
+    """Return the judge that the environment names.
+
+    Raises:
+        ConfigurationError: It names none; the message says how to.
+    """
+    base_url = os.environ.get(URL_VARIABLE, "").strip()
+    if not base_url:
+        raise ConfigurationError(
+            f"No judge is configured: give llm=..., or set {URL_VARIABLE} and {MODEL_VARIABLE} "
+            "(on the command line --judge-url and --judge-model)."
+        )
+    model = os.environ.get(MODEL_VARIABLE, "").strip() or "gpt-4"
+    return judge_model(base_url, model, provider=os.environ.get(PROVIDER_VARIABLE, "").strip() or "openai")
