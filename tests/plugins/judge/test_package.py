@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import context_bench_judge
+import context_bench_judging
 from context_bench_judge import LLMJudge, Scale
 from context_bench_judge.judge import JUDGE_VERSION
 
@@ -19,6 +20,10 @@ PACKAGE = Path(context_bench_judge.__file__).parent
 MANIFEST: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["evaluators"][
     "judge"
 ]
+GROUP: dict[str, Any] = tomllib.loads(
+    (Path(context_bench_judging.__file__).parent / "context_bench_plugin.toml").read_text("utf-8")
+)["flags"]["judge"]["options"]
+OPTIONS = {**GROUP, **MANIFEST["options"]}
 PARAMETERS = inspect.signature(LLMJudge).parameters
 
 
@@ -30,12 +35,12 @@ def test_the_manifest_names_the_class_its_version_and_its_only_key() -> None:
 
 
 def test_every_argument_is_an_option() -> None:
-    assert set(MANIFEST["options"]) == set(PARAMETERS)
+    assert set(OPTIONS) == set(PARAMETERS)
 
 
-@pytest.mark.parametrize("name", sorted(MANIFEST["options"]))
+@pytest.mark.parametrize("name", sorted(OPTIONS))
 def test_a_declared_default_is_the_default(name: str) -> None:
-    default, declared = PARAMETERS[name].default, MANIFEST["options"][name].get("default")
+    default, declared = PARAMETERS[name].default, OPTIONS[name].get("default")
     if name == "scale":
         assert Scale.of(declared) == Scale.of(default)
     else:
@@ -43,8 +48,9 @@ def test_a_declared_default_is_the_default(name: str) -> None:
 
 
 def test_the_documented_flags_reach_the_judge() -> None:
-    assert MANIFEST["options"]["base_url"]["flag"] == "--judge-url"
-    assert MANIFEST["options"]["model"]["flag"] == "--judge-model"
+    assert MANIFEST["uses"] == ["judge"]
+    assert GROUP["base_url"]["flag"] == "--judge-url"
+    assert GROUP["model"]["flag"] == "--judge-model"
     assert MANIFEST["options"]["api_key"]["secret"] is True
 
 

@@ -11,6 +11,8 @@ from context_bench_needle import NeedleRecall as NeedleRecall  # type: ignore[im
 from context_bench_nli import NLILabelMatch as NLILabelMatch  # type: ignore[import-not-found, unused-ignore]
 from context_bench_rouge import RougeScore as RougeScore  # type: ignore[import-not-found, unused-ignore]
 from context_bench_rouge import SummarizationQuality as SummarizationQuality  # type: ignore[import-not-found, unused-ignore]
+from context_bench_scorers_embedding import BERTScoreEvaluator as BERTScoreEvaluator  # type: ignore[import-not-found, unused-ignore]
+from context_bench_scorers_embedding import HedgingLanguageEvaluator as HedgingLanguageEvaluator  # type: ignore[import-not-found, unused-ignore]
 from context_bench_scorers_text import ExactMatchEvaluator as ExactMatchEvaluator  # type: ignore[import-not-found, unused-ignore]
 from context_bench_scorers_text import ReadabilityEvaluator as ReadabilityEvaluator  # type: ignore[import-not-found, unused-ignore]
 from context_bench_scorers_text import SpecificityEvaluator as SpecificityEvaluator  # type: ignore[import-not-found, unused-ignore]

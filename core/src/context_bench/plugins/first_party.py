@@ -19,7 +19,9 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
     "evaluators": {
         "answer-quality": ("AnswerQuality", "context-bench-answer-quality"),
         "bbh-exact-match": ("BBHExactMatch", "context-bench-bbh"),
+        "bertscore": ("BERTScoreEvaluator", "context-bench-scorers-embedding"),
         "code": ("CodeExecution", "context-bench-code"),
+        "hedging-language": ("HedgingLanguageEvaluator", "context-bench-scorers-embedding"),
         "ifeval": ("IFEvalChecker", "context-bench-ifeval"),
         "judge": ("LLMJudge", "context-bench-judge"),
         "math": ("MathEquivalence", "context-bench-math"),
@@ -68,11 +70,13 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
 
 NEEDS: dict[str, str] = {
     "context-bench-anthropic": "context-bench-http context-bench-openai",
-    "context-bench-judge": "context-bench-http context-bench-openai",
+    "context-bench-judge": "context-bench-http context-bench-openai context-bench-anthropic context-bench-judging",
+    "context-bench-judging": "context-bench-http context-bench-openai context-bench-anthropic",
     "context-bench-llama": "context-bench-http context-bench-openai",
     "context-bench-memory": "context-bench-compress",
     "context-bench-openai": "context-bench-http",
     "context-bench-replay": "context-bench-local",
+    "context-bench-scorers-embedding": "context-bench-scorers",
     "context-bench-scorers-text": "context-bench-scorers",
     "context-bench-survival": "context-bench-sessions",
 }
@@ -80,8 +84,10 @@ NEEDS: dict[str, str] = {
 
 FLAGS: dict[str, tuple[str, str]] = {
     "--allow-unsandboxed-code": ("the evaluator code", "context-bench-code"),
-    "--judge-model": ("the evaluator judge", "context-bench-judge"),
-    "--judge-url": ("the evaluator judge", "context-bench-judge"),
+    "--judge-cache": ("the flag group judge", "context-bench-judging"),
+    "--judge-model": ("the flag group judge", "context-bench-judging"),
+    "--judge-provider": ("the flag group judge", "context-bench-judging"),
+    "--judge-url": ("the flag group judge", "context-bench-judging"),
 }
 """Component and distribution by flag."""
 
@@ -98,5 +104,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Summary and distribution by the words of a command."""
 
-FLAG_GROUPS: dict[str, str] = {}
+FLAG_GROUPS: dict[str, str] = {
+    "judge": "context-bench-judging",
+}
 """Distribution by flag group."""

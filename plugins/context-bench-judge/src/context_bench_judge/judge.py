@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from context_bench.records import Scores
@@ -24,7 +25,8 @@ from context_bench_judge.record import Record
 from context_bench_judge.row import Row, UnjudgeableRow, compared_text
 from context_bench_judge.scale import Scale
 from context_bench_judge.verdict import read_verdict
-from context_bench_judging.asking import Manners, Request
+from context_bench_judging import Manners, Request, atalk, judge_model, talk
+from context_bench_judging.backends import AnthropicBackend, OpenAIBackend
 from context_bench_judging.unreadable import UnreadableReply
 from context_bench_openai import ChatClient, ChatReply, EndpointError
 from context_bench_openai.models import offered_models
@@ -77,6 +79,8 @@ class LLMJudge:
         extra_headers: Further request headers, as a mapping or ``name: value`` lines.
         max_retries: Requests after the first one, on 429, 5xx, timeouts and broken connections.
         retry_base_delay: Upper bound of the first pause in seconds; it doubles each time.
+        provider: ``openai`` for an OpenAI-compatible server, ``anthropic`` for one of the Messages API.
+        cache: File that keeps the judge's replies, by endpoint, model, messages and parameters.
 
     Raises:
         ValueError: An argument cannot be used; the message says what to write instead.
@@ -105,6 +109,8 @@ class LLMJudge:
         extra_headers: Mapping[str, str] | Iterable[str] | None = None,
         max_retries: int = 3,
         retry_base_delay: float = 1.0,
+        provider: str = "openai",
+        cache: str | Path | None = None,
     ) -> None:
         if not str(model or "").strip():
             raise ValueError(f"model must be the name of a model, not {model!r}.")
@@ -114,15 +120,21 @@ class LLMJudge:
             check_prompt(prompt, RATING_PLACEHOLDERS, ("response", "conversation"))
         elif prompt is not None:
             check_prompt(prompt, COMPARISON_PLACEHOLDERS, ("response_a", "response_b"))
-        self._client = ChatClient(
+        self._judge = judge_model(
             base_url,
-            api_key,
-            model=model,
+            model,
+            provider=provider,
+            api_key=api_key,
+            cache=cache,
             timeout=timeout,
             max_retries=max_retries,
             retry_base_delay=retry_base_delay,
             extra_headers=extra_headers,
         )
+        backend = self._judge.backend
+        assert isinstance(backend, (OpenAIBackend, AnthropicBackend))
+        self._client = backend.client
+        self._provider = provider
         self.model = model
         self.scale = Scale.of(scale)
         self._prompt = prompt
@@ -150,33 +162,11 @@ class LLMJudge:
             original: The example: ``question`` and ``context``, ``turns`` of a conversation, ``answer`` or ``answers``.
             processed: The output: ``response``, and ``turn_responses`` of a conversation.
         """
-        judgement = self._judgement(original, processed)
-        try:
-            request = next(judgement)
-            while True:
-                try:
-                    reply = self._client.chat(request.messages, **request.parameters)
-                except EndpointError as error:
-                    request = judgement.throw(error)
-                else:
-                    request = judgement.send(reply)
-        except StopIteration as end:
-            return _scores_of(end)
+        return talk(self._judge, self._judgement(original, processed))
 
     async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """Return ``judge_score`` of a row without blocking the event loop; see `score`."""
-        judgement = self._judgement(original, processed)
-        try:
-            request = next(judgement)
-            while True:
-                try:
-                    reply = await self._client.achat(request.messages, **request.parameters)
-                except EndpointError as error:
-                    request = judgement.throw(error)
-                else:
-                    request = judgement.send(reply)
-        except StopIteration as end:
-            return _scores_of(end)
+        return await atalk(self._judge, self._judgement(original, processed))
 
     def models(self) -> list[str]:
         """Return the models that the judge's server offers, at no cost.
@@ -184,6 +174,8 @@ class LLMJudge:
         Raises:
             EndpointError: It does not say.
         """
+        if not isinstance(self._client, ChatClient):
+            raise EndpointError(f"{self._client.endpoint.shown} is not asked which models it offers.")
         return offered_models(self._client)
 
     def fingerprint(self) -> dict[str, Any]:
@@ -191,6 +183,7 @@ class LLMJudge:
         headers = self._client.extra_headers
         return {
             "evaluator": "judge",
+            **({"provider": self._provider} if self._provider != "openai" else {}),
             "version": JUDGE_VERSION,
             "endpoint": self._client.endpoint.shown,
             "model": self.model,
@@ -207,7 +200,7 @@ class LLMJudge:
 
     def close(self) -> None:
         """Close the connections of the threads; those of an event loop close with it."""
-        self._client.close()
+        self._judge.close()
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -269,12 +262,6 @@ class LLMJudge:
     def _with_or_without_context(self, row: Row) -> Row:
         is_shown = self._show_context == "always" or (self._show_context == "auto" and not row.references)
         return row if is_shown else replace(row, context="")
-
-
-def _scores_of(end: StopIteration) -> Scores:
-    scores = end.value
-    assert isinstance(scores, Scores)
-    return scores
 
 
 def _check_choice(name: str, value: str) -> None:

@@ -49,7 +49,7 @@ class PromptBook:
             _check(name, text, prompts[name])
         self._prompts = {**prompts, **self._changed}
 
-    def messages(self, name: str, **texts: str) -> list[dict[str, str]]:
+    def messages(self, name: str, /, **texts: str) -> list[dict[str, str]]:
         """Return the messages of a prompt with its placeholders filled; the texts are not searched for placeholders."""
 
         def filled(match: re.Match[str]) -> str:

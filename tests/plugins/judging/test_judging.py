@@ -1,0 +1,303 @@
+"""The one client of all judges: its cache, its bound, its interfaces, and how replies are read."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import importlib
+import json
+import pkgutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_bench_judging
+from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench_http import EndpointError
+from context_bench_judging import (
+    LanguageModel,
+    Manners,
+    PromptBook,
+    ReplyCache,
+    Transcript,
+    UnreadableReply,
+    ask_object,
+    atalk,
+    judge_model,
+    language_model,
+    talk,
+)
+from context_bench_openai import ChatClient
+
+PACKAGE = Path(context_bench_judging.__file__).parent
+README = Path(__file__).parents[3] / "plugins" / "context-bench-judging" / "README.md"
+ASKED = [{"role": "user", "content": "How many?"}]
+
+
+def model(fake: Any, name: str = "m", **settings: Any) -> LanguageModel:
+    return judge_model(fake.url, name, max_retries=0, **settings)
+
+
+def count_of(fake: Any, repairs: int = 2, judge: LanguageModel | None = None) -> Any:
+    def read(fields: Any) -> int:
+        if not isinstance(fields["count"], int):
+            raise UnreadableReply(f"count is {fields['count']!r}, not a whole number")
+        return fields["count"]
+
+    transcript = Transcript()
+    asked = ask_object(
+        ASKED,
+        {"count": {"type": "integer"}},
+        read,
+        parameters={"temperature": 0},
+        manners=Manners(),
+        transcript=transcript,
+        repairs=repairs,
+    )
+    return talk(judge or model(fake), asked), transcript.details()
+
+
+READABLE = {
+    "plain": '{"count": 3}',
+    "fenced": 'Here you are:\n```json\n{"count": 3}\n```\nAnything else?',
+    "after reasoning": '<think>{"count": 9}?</think>{"count": 3}',
+    "the last of two": '{"count": 9}\nNo, wait: {"count": 3}',
+    "another spelling": '{"Count": 3, "note": "x"}',
+    "inside talk": 'The answer is {"count": 3}.',
+}
+
+
+@pytest.mark.parametrize("text", READABLE.values(), ids=READABLE)
+def test_an_object_is_read_from_every_form_of_reply(text: str, fake: Any) -> None:
+    fake.says(text)
+    count, details = count_of(fake)
+    assert (count, details["calls"]) == (3, 1)
+    assert details["usage"] == {"input_tokens": 40, "output_tokens": 5}
+    sent = fake.requests[0]
+    assert sent["response_format"]["json_schema"]["schema"]["required"] == ["count"]
+    assert sent["temperature"] == 0
+
+
+@pytest.mark.parametrize("text", ["three", '{"number": 3}', '{"count": "three"}', "{broken", "[3]"])
+def test_a_reply_that_cannot_be_read_goes_back_with_the_reason(text: str, fake: Any) -> None:
+    fake.says(text, '{"count": 3}')
+    count, details = count_of(fake)
+    assert (count, details["calls"]) == (3, 2)
+    first, answered, repair = fake.requests[1]["messages"]
+    assert first == ASKED[0]
+    assert answered == {"role": "assistant", "content": text}
+    assert repair["content"].startswith("That cannot be read: ")
+    assert "with the field count" in repair["content"]
+
+
+def test_after_all_repairs_the_reply_is_unreadable(fake: Any) -> None:
+    fake.says("three")
+    with pytest.raises(UnreadableReply, match="there is no JSON object with 'count' in 'three'"):
+        count_of(fake, repairs=2)
+    assert len(fake.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("saying", "reason"),
+    [
+        ({"message": {"refusal": "I will not."}}, "the judge refused: 'I will not.'"),
+        ({"message": {"content": ""}, "finish_reason": "content_filter"}, "the judge refused"),
+    ],
+)
+def test_a_refusal_is_not_asked_again(saying: Any, reason: str, fake: Any) -> None:
+    fake.says(saying)
+    with pytest.raises(UnreadableReply, match=reason):
+        count_of(fake)
+    assert len(fake.requests) == 1
+
+
+def test_a_reply_that_was_cut_says_so(fake: Any) -> None:
+    fake.says({"message": {"content": '{"count": '}, "finish_reason": "length"})
+    with pytest.raises(UnreadableReply, match="was cut at its token limit"):
+        count_of(fake, repairs=0)
+
+
+def test_a_server_without_schemas_is_asked_without(fake: Any) -> None:
+    fake.says((400, "response_format is not supported"), '{"count": 3}')
+    assert count_of(fake)[0] == 3
+    assert "response_format" not in fake.requests[1]
+
+
+def test_a_failing_server_is_an_endpoint_error(fake: Any) -> None:
+    fake.says((500, "broken"))
+    with pytest.raises(EndpointError, match="broken"):
+        count_of(fake)
+
+
+def test_the_cache_is_keyed_by_endpoint_model_messages_and_parameters(fake: Any, tmp_path: Path) -> None:
+    fake.says("a")
+    file = tmp_path / "deep" / "replies.sqlite"
+    one, two = model(fake, "one", cache=file), model(fake, "two", cache=file)
+    first = one.chat(ASKED, temperature=0)
+    again = one.chat(ASKED, temperature=0)
+    assert (first.text, first.attempts, again.text, again.attempts) == ("a", 1, "a", 0)
+    assert again.usage == first.usage
+    assert len(fake.requests) == 1
+    two.chat(ASKED, temperature=0)
+    one.chat(ASKED, temperature=1)
+    one.chat([*ASKED, *ASKED], temperature=0)
+    assert len(fake.requests) == 4
+    reopened = model(fake, "one", cache=file)
+    assert asyncio.run(reopened.achat(ASKED, temperature=0)).attempts == 0
+    assert len(fake.requests) == 4
+    for judge in (one, two, reopened):
+        judge.close()
+
+
+def test_a_failure_is_not_cached(fake: Any, tmp_path: Path) -> None:
+    judge = model(fake, cache=tmp_path / "c.sqlite")
+    fake.says((500, "broken"), "good")
+    with pytest.raises(EndpointError):
+        judge.chat(ASKED)
+    assert judge.chat(ASKED).text == "good"
+    judge.close()
+
+
+def test_keys_do_not_depend_on_the_order_of_fields() -> None:
+    identity = {"endpoint": "e", "model": "m"}
+    assert ReplyCache.key(identity, ASKED, {"a": 1, "b": 2}) == ReplyCache.key(identity, ASKED, {"b": 2, "a": 1})
+    assert ReplyCache.key(identity, ASKED, {}) != ReplyCache.key({**identity, "endpoint": "f"}, ASKED, {})
+
+
+def test_requests_in_flight_are_bounded_on_threads_and_event_loops(fake: Any) -> None:
+    judge = model(fake, max_in_flight=3)
+    fake.gate = threading.Barrier(3)
+    with ThreadPoolExecutor(9) as pool:
+        list(pool.map(lambda _: judge.chat(ASKED), range(9)))
+
+    async def together() -> None:
+        await asyncio.gather(*(judge.achat(ASKED) for _ in range(9)))
+
+    asyncio.run(together())
+    assert fake.most_in_flight == 3
+    with pytest.raises(ValueError, match="max_in_flight must be a whole number above 0"):
+        model(fake, max_in_flight=0)
+
+
+def test_the_messages_api_judges_by_option(fake: Any) -> None:
+    fake.says('{"count": 3}')
+    judge = model(fake, "claude", provider="anthropic")
+    assert count_of(fake, judge=judge)[0] == 3
+    assert fake.paths == ["/v1/messages"]
+    reply = judge.chat([{"role": "system", "content": "Be brief."}, *ASKED], temperature=0, max_tokens=7, seed=1)
+    assert reply.usage == {"input_tokens": 40, "output_tokens": 5}
+    assert fake.requests[1] == {
+        "model": "claude",
+        "max_tokens": 7,
+        "temperature": 0,
+        "system": "Be brief.",
+        "messages": ASKED,
+    }
+    assert judge.identity()["interface"] == "anthropic"
+    with pytest.raises(ValueError, match="provider is 'azure', but must be one of openai, anthropic"):
+        model(fake, provider="azure")
+
+
+class Invoked:
+    """A chat model in the manner of LangChain."""
+
+    model_name = "lc"
+
+    def __init__(self, content: Any = "3") -> None:
+        self.content = content
+        self.seen: list[Any] = []
+
+    def invoke(self, messages: Any) -> Any:
+        self.seen.append(messages)
+        return self
+
+
+class AlsoAwaited(Invoked):
+    async def ainvoke(self, messages: Any) -> Any:
+        self.seen.append("awaited")
+        return "4"
+
+
+def test_an_object_with_invoke_judges() -> None:
+    llm = Invoked()
+    judge = language_model(llm)
+    assert judge.chat(ASKED, temperature=0).text == "3"
+    assert asyncio.run(judge.achat(ASKED)).text == "3"
+    assert llm.seen == [ASKED, ASKED]
+    assert judge.identity()["model"] == "lc"
+    assert language_model(Invoked([{"type": "text", "text": "a"}, "b"])).chat(ASKED).text == "ab"
+    waits = AlsoAwaited()
+    assert asyncio.run(language_model(waits).achat(ASKED)).text == "4"
+    assert waits.seen == ["awaited"]
+
+    class OnlyAwaited:
+        async def ainvoke(self, messages: Any) -> str:
+            return "5"
+
+    assert language_model(OnlyAwaited()).chat(ASKED).text == "5"
+
+
+def test_the_configured_judge_is_the_environments(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigurationError, match=r"No judge is configured: .*CONTEXT_BENCH_JUDGE_URL.*--judge-url"):
+        language_model(None)
+    monkeypatch.setenv("CONTEXT_BENCH_JUDGE_URL", fake.url)
+    monkeypatch.setenv("CONTEXT_BENCH_JUDGE_MODEL", "configured")
+    language_model(None).chat(ASKED)
+    assert fake.requests[0]["model"] == "configured"
+    with pytest.raises(ConfigurationError, match="object cannot judge"):
+        language_model(object())
+    judge = language_model(ChatClient(fake.url, model="c"))
+    assert language_model(judge) is judge
+    assert judge.identity()["model"] == "c"
+    with pytest.raises(ConfigurationError, match="needs a model"):
+        language_model(ChatClient(fake.url))
+
+
+def test_a_talk_on_an_event_loop_takes_errors_too(fake: Any) -> None:
+    fake.says((500, "broken"), '{"count": 3}')
+
+    def asked() -> Any:
+        inner = {"parameters": {}, "manners": Manners(), "transcript": Transcript()}
+        try:
+            return (yield from ask_object(ASKED, {"count": {}}, dict, **inner))  # type: ignore[arg-type]
+        except EndpointError:
+            return (yield from ask_object(ASKED, {"count": {}}, dict, **inner))  # type: ignore[arg-type]
+
+    assert asyncio.run(atalk(model(fake), asked())) == {"count": 3}
+
+
+def test_prompts_may_be_the_users_own() -> None:
+    ours = {"ask": "Is {claim} in {text}?", "sum": "Sum up."}
+    book = PromptBook(ours, "1", {"ask": "{text} / {claim} / {{claim}}"}, language="de")
+    content = book.messages("ask", claim="{text}", text="T")[1]["content"]
+    assert content.startswith("T / {text} / {claim}\n\n")
+    assert "language 'de'" in content
+    assert book.fingerprint() == {
+        "version": "1",
+        "changed": {"ask": "{text} / {claim} / {{claim}}"},
+        "language": "de",
+    }
+    with pytest.raises(ConfigurationError, match=r"The prompt 'ask' lacks \{text\}"):
+        PromptBook(ours, "1", {"ask": "{claim}"})
+    with pytest.raises(ConfigurationError, match=r"has a placeholder \{other\} that nothing fills"):
+        PromptBook(ours, "1", {"sum": "Sum up {other}."})
+    with pytest.raises(UnknownNameError, match=r"No prompt is called 'asl'. Did you mean 'ask'"):
+        PromptBook(ours, "1", {"asl": ""})
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"context_bench_judging.{module}")).failed == 0
+
+
+def test_the_blocks_of_the_readme_run(fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fake.says("1")
+    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
+    assert blocks
+    for block in blocks:
+        exec(compile(block.replace("http://localhost:8080", fake.url), str(README), "exec"), {})
+    assert json.loads(json.dumps(fake.prompts)) == ["Say 1."]
