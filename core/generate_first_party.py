@@ -48,12 +48,22 @@ def manifests() -> Iterator[tuple[str, Facts]]:
 
 
 def flags() -> dict[str, tuple[str, str]]:
-    """Return component and distribution of every flag that a first-party manifest declares."""
+    """Return component and distribution of every flag that a first-party manifest declares.
+
+    A flag of a group is told with the component that it wires, where there is one: the group by itself does nothing.
+    """
+    wired = {
+        rule.option: (f"the {singular(facts.kind)} {facts.name}", distribution)
+        for distribution, facts in manifests()
+        for rule in facts.wire
+        if rule.option
+    }
     found: dict[str, tuple[str, str]] = {}
     for distribution, facts in manifests():
-        for option in facts.options.values():
-            if option.flag:
-                found.setdefault(option.flag, (f"the {singular(facts.kind)} {facts.name}", distribution))
+        own = (f"the {singular(facts.kind)} {facts.name}", distribution)
+        names = [option.flag for option in facts.options.values() if option.flag]
+        told = next((wired[name[2:]] for name in names if facts.kind == "flags" and name[2:] in wired), own)
+        found.update({name: told for name in names if name not in found})
     return dict(sorted(found.items()))
 
 

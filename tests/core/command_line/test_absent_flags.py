@@ -13,14 +13,15 @@ from context_bench.plugins.catalog import install_line
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Take a distribution away."""
+    """Take a distribution away, and what brings the flags that it shares with others."""
     installed = discovery.installed_distributions
 
     def take(name: str) -> None:
+        taken = {name, "context-bench-judging"}
         monkeypatch.setattr(
             discovery,
             "installed_distributions",
-            lambda: {known: found for known, found in installed().items() if known != name},
+            lambda: {known: found for known, found in installed().items() if known not in taken},
         )
 
     return take

@@ -84,10 +84,10 @@ NEEDS: dict[str, str] = {
 
 FLAGS: dict[str, tuple[str, str]] = {
     "--allow-unsandboxed-code": ("the evaluator code", "context-bench-code"),
-    "--judge-cache": ("the flag group judge", "context-bench-judging"),
-    "--judge-model": ("the flag group judge", "context-bench-judging"),
-    "--judge-provider": ("the flag group judge", "context-bench-judging"),
-    "--judge-url": ("the flag group judge", "context-bench-judging"),
+    "--judge-cache": ("the evaluator judge", "context-bench-judge"),
+    "--judge-model": ("the evaluator judge", "context-bench-judge"),
+    "--judge-provider": ("the evaluator judge", "context-bench-judge"),
+    "--judge-url": ("the evaluator judge", "context-bench-judge"),
 }
 """Component and distribution by flag."""
 
