@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["printable", "say", "styled", "table", "tell", "warn", "wrapped", "write_json"]
+__all__ = ["printable", "say", "styled", "tell", "warn", "wrapped", "write_json"]
 
 
 def say(text: str = "") -> None:
@@ -37,7 +37,7 @@ def write_json(value: Any) -> None:
     """Write a value to standard output as strict JSON: numbers that are not finite are null, what is not printable is escaped."""
     import json
 
-    written = json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+    written = json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False, default=str)
     sys.stdout.write(_UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], written) + "\n")
     sys.stdout.flush()
 
@@ -97,27 +97,6 @@ def wrapped(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
     )
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as aligned columns below their headings; a column of numbers is aligned to the right.
-
-    Args:
-        headings: One for each column.
-        rows: As many cells each; None is shown as ``-``.
-    """
-    cells = [["-" if cell is None else printable(cell, lines=False) for cell in row] for row in rows]
-    lines = [[printable(heading, lines=False) for heading in headings], *cells]
-    widths = [max(_columns(line[place]) for line in lines) for place in range(len(headings))]
-    right = [bool(cells) and all(_is_number(line[place]) for line in cells) for place in range(len(headings))]
-    told = []
-    for line in lines:
-        padded = [
-            " " * (size - _columns(cell)) + cell if to_right else cell + " " * (size - _columns(cell))
-            for cell, size, to_right in zip(line, widths, right)
-        ]
-        told.append("  ".join(padded).rstrip())
-    return "\n".join(told)
-
-
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 _OBEYED = (
@@ -149,27 +128,8 @@ def _write(text: str, *, to_errors: bool) -> None:
 
 
 def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, Mapping):
+        return {str(key): _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
         return [_finite(one) for one in value]
     return None if isinstance(value, float) and value - value != 0 else value
-
-
-def _columns(text: str) -> int:
-    """Return how many columns a text takes in a terminal: wide letters two, marks above others none."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width
-
-    return sum(0 if combining(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
-
-
-def _is_number(text: str) -> bool:
-    if text == "-":
-        return True
-    try:
-        float(text.replace(",", "").removesuffix("%"))
-    except ValueError:
-        return False
-    return True

@@ -389,3 +389,38 @@ class Completeness:
             "is_being_rescored": self.is_being_rescored,
             "sentence": self.sentence,
         }
+
+
+def row_to_dict(row: EvalRow) -> dict[str, Any]:
+    """Return a row as JSON-like values."""
+    return {
+        "system": row.system,
+        "dataset": row.dataset,
+        "reference": row.reference,
+        "is_extra": row.is_extra,
+        "position": row.position,
+        "sample": row.sample,
+        "example_id": row.example_id,
+        "response": row.response,
+        "headline": row.headline,
+        "score": row.score,
+        "scores": dict(row.scores),
+        "details": {evaluator: dict(details) for evaluator, details in row.details.items()},
+        "unscored": dict(row.unscored),
+        "errors": [
+            {"stage": e.stage, "evaluator": e.evaluator, "kind": e.kind, "message": e.message, "attempts": e.attempts}
+            for e in row.errors
+        ],
+        "input_tokens": row.input_tokens,
+        "prompt_tokens": row.prompt_tokens,
+        "response_tokens": row.response_tokens,
+        "context_tokens": row.context_tokens,
+        "reported_tokens": row.reported_tokens,
+        "baseline_tokens": None if row.baseline is None else row.baseline.prompt_tokens,
+        "tokens_saved": row.tokens_saved,
+        "cost": row.cost,
+        "cost_source": row.cost_source,
+        "latency": row.latency,
+        "system_latency": row.system_latency,
+        "metadata": dict(row.metadata),
+    }

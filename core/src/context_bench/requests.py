@@ -3,7 +3,7 @@
     @request_command()
     @click.option("--times", default=1)
     def ping(request, catalog, times):
-        for system in systems_of(catalog, request):
+        for system in AskedSystem.all_of(catalog, request):
             print(system.label, system.build().name)
 
 This module is stable API: see ``docs/reference/public-api.md``.
@@ -19,14 +19,16 @@ from typing import Any
 from attrs import evolve, frozen
 
 from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
+from context_bench.bench.recomputation import Recomputation
 from context_bench.bench.requests import Request
 from context_bench.bench.specs import SystemSpec
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.catalog import Catalog
 from context_bench.runner.admission import endpoint_of
 from context_bench.runner.conversation import with_conversations
+from context_bench.runs import Run
 
-__all__ = ["AskedSystem", "Request", "examples_of", "read_request", "request_command", "systems_of"]
+__all__ = ["AskedSystem", "Request", "examples_of", "read_request", "recompute", "request_command"]
 
 
 @frozen
@@ -42,6 +44,23 @@ class AskedSystem:
     _spec: SystemSpec
     label: str
     is_baseline: bool = False
+
+    @classmethod
+    def all_of(cls, catalog: Catalog, request: Request) -> list[AskedSystem]:
+        """Return the systems of a request in its order, each context transformer followed by the reader.
+
+        Raises:
+            ContextBenchError: There is none, a name is unknown, or two have one label.
+        """
+        specs = with_reader(catalog, request.systems, request.reader)
+        if not specs:
+            raise ConfigurationError("There is no system to look at. Name one with --system or --proxy.")
+        for spec in specs:
+            for step in (spec, *spec.steps):
+                catalog.find("systems", step.name).require_ok()
+        labels = labels_of(catalog, specs)
+        baseline = baseline_of(labels, request.baseline)
+        return [cls(catalog, spec, label, label == baseline) for label, spec in zip(labels, specs)]
 
     def build(self) -> Any:
         """Return the system, its steps chained, as the run would ask it.
@@ -81,23 +100,6 @@ class AskedSystem:
     def endpoint_of(system: Any) -> str | None:
         """Return what a system asks, without secrets; None when it asks no endpoint."""
         return endpoint_of(system)
-
-
-def systems_of(catalog: Catalog, request: Request) -> list[AskedSystem]:
-    """Return the systems of a request in its order, each context transformer followed by the reader.
-
-    Raises:
-        ContextBenchError: There is none, a name is unknown, or two have one label.
-    """
-    specs = with_reader(catalog, request.systems, request.reader)
-    if not specs:
-        raise ConfigurationError("There is no system to look at. Name one with --system or --proxy.")
-    for spec in specs:
-        for step in (spec, *spec.steps):
-            catalog.find("systems", step.name).require_ok()
-    labels = labels_of(catalog, specs)
-    baseline = baseline_of(labels, request.baseline)
-    return [AskedSystem(catalog, spec, label, label == baseline) for label, spec in zip(labels, specs)]
 
 
 def examples_of(catalog: Catalog, request: Request, size: int) -> list[tuple[str, Mapping[str, Any]]]:
@@ -157,6 +159,15 @@ def read_request(
     given = [parse_system(spec) for spec in systems]
     given += proxies_of({"proxies": proxies, "names": names, "model": model})
     return evolve(request, systems=(*request.systems, *given))
+
+
+def recompute(catalog: Catalog, run: Run) -> Recomputation:
+    """Return what computes the scores of a run's deterministic, unchanged evaluators again; nothing is written or asked.
+
+    Its ``scores()`` yields the identity of a row, the id of an evaluator, and scores by key; ``notes`` says afterwards
+    which scores were not computed again, and why.
+    """
+    return Recomputation(catalog, run)
 
 
 def request_command(name: str | None = None) -> Callable[[Callable[..., Any]], Any]:

@@ -11,7 +11,7 @@ from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import with_declarations
 from context_bench.metrics.summary import silent_evaluators, summarise
 from context_bench.protocols import Metric
-from context_bench.records import Completeness, EvalRow, flatten
+from context_bench.records import Completeness, EvalRow, flatten, row_to_dict
 from context_bench.row_sequences import ChosenRows, StoredRows
 from context_bench.runs import completeness_of
 
@@ -118,41 +118,6 @@ class EvalResult:
 
     def __repr__(self) -> str:
         return f"<EvalResult: {len(self.rows)} rows, {len(self.summary)} systems>"
-
-
-def row_to_dict(row: EvalRow) -> dict[str, Any]:
-    """Return a row as JSON-like values."""
-    return {
-        "system": row.system,
-        "dataset": row.dataset,
-        "reference": row.reference,
-        "is_extra": row.is_extra,
-        "position": row.position,
-        "sample": row.sample,
-        "example_id": row.example_id,
-        "response": row.response,
-        "headline": row.headline,
-        "score": row.score,
-        "scores": dict(row.scores),
-        "details": {evaluator: dict(details) for evaluator, details in row.details.items()},
-        "unscored": dict(row.unscored),
-        "errors": [
-            {"stage": e.stage, "evaluator": e.evaluator, "kind": e.kind, "message": e.message, "attempts": e.attempts}
-            for e in row.errors
-        ],
-        "input_tokens": row.input_tokens,
-        "prompt_tokens": row.prompt_tokens,
-        "response_tokens": row.response_tokens,
-        "context_tokens": row.context_tokens,
-        "reported_tokens": row.reported_tokens,
-        "baseline_tokens": None if row.baseline is None else row.baseline.prompt_tokens,
-        "tokens_saved": row.tokens_saved,
-        "cost": row.cost,
-        "cost_source": row.cost_source,
-        "latency": row.latency,
-        "system_latency": row.system_latency,
-        "metadata": dict(row.metadata),
-    }
 
 
 def strict(value: Any) -> Any:

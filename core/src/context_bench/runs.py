@@ -27,7 +27,7 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.errors import StoreError
-from context_bench.records import Completeness, EvalRow, Failure
+from context_bench.records import Completeness, EvalRow, Failure, row_to_dict
 from context_bench.store import questions
 from context_bench.store.encoding import from_json
 from context_bench.store.identity import RowId, last_of
@@ -35,7 +35,7 @@ from context_bench.store.lock import writer_of
 from context_bench.store.reader import RunReader, draft_of
 from context_bench.store.reuse import run_files
 
-__all__ = ["Completeness", "Example", "Keys", "RowId", "Run", "RunFailure", "Turn", "open_run", "run_files"]
+__all__ = ["Run", "open_run", "run_files"]
 
 
 @frozen
@@ -214,6 +214,10 @@ class Run:
         for row in self._reader.rows(number, number):
             return row
         raise StoreError(f"{self.path} has no row {RowId(*identity)}.")
+
+    def to_dict(self, row: EvalRow) -> dict[str, Any]:
+        """Return a row as JSON-like values, as `context-bench export` writes it."""
+        return row_to_dict(row)
 
     def rows_of(self, example: Sequence[int]) -> Iterator[tuple[RowId, EvalRow]]:
         """Yield the rows of an example, given its identity, with theirs."""

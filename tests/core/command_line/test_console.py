@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from context_bench.console import printable, say, styled, table, tell, warn, wrapped, write_json
+from context_bench.console import printable, say, styled, tell, warn, wrapped, write_json
 
 SOURCES = Path(__file__).parents[3] / "core" / "src" / "context_bench"
 
@@ -45,7 +45,6 @@ def test_nothing_that_a_terminal_obeys_is_left(attack: str, capfd: pytest.Captur
     tell(attack)
     warn(attack)
     say(wrapped(attack, attack))
-    say(table([attack], [[attack]]))
     write_json({attack: attack})
     out, err = capfd.readouterr()
     assert all(letter.isprintable() or letter == "\n" for letter in out + err)
@@ -71,15 +70,6 @@ def test_a_style_of_ours_is_a_colour_in_a_terminal(monkeypatch: pytest.MonkeyPat
 def test_json_reads_back_as_it_was(attack: str, capsys: pytest.CaptureFixture[str]) -> None:
     write_json([attack])
     assert json.loads(capsys.readouterr().out) == [attack]
-
-
-def test_a_table_is_aligned_and_its_numbers_stand_to_the_right() -> None:
-    assert table(["name", "n"], [["wide 例", 7], ["b", 1200], ["c", None]]).splitlines() == [
-        "name        n",
-        "wide 例     7",
-        "b        1200",
-        "c           -",
-    ]
 
 
 def _writes(module: Path) -> list[str]:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.bench.verification import verify
 from context_bench.errors import StoreError
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
@@ -20,6 +19,7 @@ from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
 from context_bench.store.seal import is_sealed
 from context_bench.store.stored_rows import StoredExample, StoredRow
+from context_bench_audit.verification import verify
 
 TRIES = 150
 

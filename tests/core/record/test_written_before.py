@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from context_bench.bench.reading import canonical_row, read_result
-from context_bench.bench.verification import verify
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
 from context_bench.results import strict
 from context_bench.runs import open_run
 from context_bench.store.reuse import EarlierResponses
+from context_bench_audit.verification import verify
 
 BEFORE = Path(__file__).with_name("before")
 NAMES = sorted(path.name.removesuffix(".sqlite.gz") for path in BEFORE.glob("*.sqlite.gz"))

@@ -22,8 +22,6 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.bench.reading import canonical_row
-from context_bench.bench.row_history import row_stories
-from context_bench.bench.verification import verify
 from context_bench.cli import execute
 from context_bench.errors import RunStoppedError
 from context_bench.plugins.discovery import discover
@@ -31,6 +29,8 @@ from context_bench.plugins.settings import PluginSettings
 from context_bench.store.identity import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
+from context_bench_audit.row_history import row_stories
+from context_bench_audit.verification import verify
 
 TALK = {"id": "t", "multi_turn": True, "turns": ["one", "two", "three"], "answer": "THREE after 2"}
 

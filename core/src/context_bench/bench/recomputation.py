@@ -16,7 +16,8 @@ from context_bench.plugins.hooks import Hooks
 from context_bench.runner.parts import LabelWiring, Slot
 from context_bench.runner.rescoring_jobs import Again
 from context_bench.runner.work import Workbench
-from context_bench.runs import RowId, Run
+from context_bench.runs import Run
+from context_bench.store.identity import RowId
 from context_bench.store.reader import RunReader
 from context_bench.tokens import WordTokenizer
 

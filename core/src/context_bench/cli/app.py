@@ -15,7 +15,6 @@ _COMMANDS = {
     "rescore": ("context_bench.cli.runs:rescore", "Score stored responses with new or changed evaluators."),
     "report": ("context_bench.cli.runs:report", "Show or write the result of a run file."),
     "export": ("context_bench.cli.runs:export", "Write the rows of a run file as JSON lines."),
-    "verify": ("context_bench.cli.verify:verify", "Tell whether a run file is whole and its scores come out again."),
     "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
     "explain": ("context_bench.cli.explain:explain", "Tell why things are as they are."),
     "plugins": ("context_bench.cli.plugins:plugins", "What is installed, in what state, wired to what."),

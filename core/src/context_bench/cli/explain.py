@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from context_bench.cli import explain_rows
 from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
 from context_bench.console import say, styled, warn, wrapped, write_json
@@ -18,10 +17,6 @@ from context_bench.plugins.project_file import load_project
 @click.group(cls=CommandGroup)
 def explain() -> None:
     """Tell why things are as they are."""
-
-
-explain.add_command(explain_rows.row)
-explain.add_command(explain_rows.key)
 
 
 @explain.command("wiring")

@@ -8,8 +8,11 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "disable": ("disable", "context-bench-kit"),
         "doctor": ("doctor", "context-bench-preflight"),
         "enable": ("enable", "context-bench-kit"),
+        "key": ("key", "context-bench-audit"),
         "preflight": ("preflight", "context-bench-preflight"),
+        "row": ("row", "context-bench-audit"),
         "validate": ("validate", "context-bench-kit"),
+        "verify": ("verify", "context-bench-audit"),
     },
     "datasets": {
         "local": ("local", "context-bench-local"),
@@ -93,6 +96,14 @@ FLAGS: dict[str, tuple[str, str]] = {
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("Look over this installation: versions, plugins, keys, endpoints.", "context-bench-preflight"),
+    "explain key": (
+        "Tell what is in an example's keys, and why its response was or was not reused.",
+        "context-bench-audit",
+    ),
+    "explain row": (
+        "Tell an example's whole story: its wiring, attempts, scores with details, and what failed.",
+        "context-bench-audit",
+    ),
     "plugins check": (
         "Check plugins as their authors should: manifest, entry points, classes, options.",
         "context-bench-kit",
@@ -101,6 +112,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plugins enable": ("Switch a plugin on again in the project file.", "context-bench-kit"),
     "plugins validate": ("Validate manifest files, without installing anything.", "context-bench-kit"),
     "preflight": ("Find what would make a run deceive, with a few requests.", "context-bench-preflight"),
+    "verify": ("Tell whether a run file is whole and its scores come out again.", "context-bench-audit"),
 }
 """Summary and distribution by the words of a command."""
 

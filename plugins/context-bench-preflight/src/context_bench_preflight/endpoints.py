@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from context_bench.catalog import Catalog
 from context_bench.errors import ContextBenchError
-from context_bench.requests import AskedSystem, Request, systems_of
+from context_bench.requests import AskedSystem, Request
 from context_bench_preflight.checks import ERROR, FINE, NOTE, WARNING, Check
 from context_bench_preflight.error_findings import error_name
 from context_bench_preflight.probing import Probe, asked
@@ -24,7 +24,7 @@ def endpoint_checks(catalog: Catalog, request: Request, timeout: float) -> list[
 
 
 def _of_systems(catalog: Catalog, request: Request, timeout: float) -> Iterator[Check]:
-    for system in systems_of(catalog, request) if request.systems else []:
+    for system in AskedSystem.all_of(catalog, request) if request.systems else []:
         probe = Probe(system, timeout)
         try:
             where = probe.endpoint

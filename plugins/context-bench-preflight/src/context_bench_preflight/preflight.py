@@ -15,7 +15,7 @@ from attrs import Factory, define, frozen
 
 from context_bench.catalog import Catalog
 from context_bench.errors import ContextBenchError
-from context_bench.requests import AskedSystem, Request, systems_of
+from context_bench.requests import AskedSystem, Request
 from context_bench_preflight.diagnostics import (
     ERROR,
     NOTE,
@@ -103,7 +103,7 @@ def plan_preflight(catalog: Catalog, request: Request, examples: int = EXAMPLES)
     Raises:
         ContextBenchError: There is no system, a name is unknown, or a dataset cannot be read.
     """
-    return Plan(systems_of(catalog, request), sample_of(catalog, request, examples))
+    return Plan(AskedSystem.all_of(catalog, request), sample_of(catalog, request, examples))
 
 
 def preflight(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from context_bench.cli.common import echo_json, json_option, wrapped
+from context_bench.console import say, styled, wrapped, write_json
 
 run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
 example_argument = click.argument("example_id", metavar="ID")
@@ -16,18 +16,17 @@ example_argument = click.argument("example_id", metavar="ID")
 @click.command("row")
 @run_argument
 @example_argument
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def row(run_file: Path, example_id: str, as_json: bool) -> None:
     """Tell an example's whole story: its wiring, attempts, scores with details, and what failed.
 
     ID is the example's id, or `#7` for the one in place 7 when it has none.
     """
-    from context_bench.bench.row_history import row_stories
-    from context_bench.results import strict
+    from context_bench_audit.row_history import row_stories
 
     stories = row_stories(run_file, example_id)
     if as_json:
-        echo_json(strict(stories))
+        write_json(stories)
         return
     for story in stories:
         _show_row(story)
@@ -43,15 +42,14 @@ def row(run_file: Path, example_id: str, as_json: bool) -> None:
     type=click.Path(path_type=Path),
     help="Run file or folder: tell why its responses have or have not the same keys; repeatable.",
 )
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def key(run_file: Path, example_id: str, against: tuple[Path, ...], as_json: bool) -> None:
     """Tell what is in an example's keys, and why its response was or was not reused."""
-    from context_bench.bench.row_history import key_stories
-    from context_bench.results import strict
+    from context_bench_audit.row_history import key_stories
 
     stories = key_stories(run_file, example_id, against)
     if as_json:
-        echo_json(strict(stories))
+        write_json(stories)
         return
     for story in stories:
         _show_key(story)
@@ -59,8 +57,8 @@ def key(run_file: Path, example_id: str, against: tuple[Path, ...], as_json: boo
 
 def _show_row(story: dict[str, Any]) -> None:
     sample = f" sample {story['sample']}" if story["sample"] else ""
-    state = click.style("failed", fg="red") if story["failed"] else f"score {_number(story['score'])}"
-    click.echo(f"{click.style(story['system'], bold=True)}: {story['example_id']}{sample}, {state}")
+    state = styled("failed", colour="red") if story["failed"] else f"score {_number(story['score'])}"
+    say(f"{styled(story['system'], bold=True)}: {story['example_id']}{sample}, {state}")
     _line("dataset", f"{story['dataset'] or 'rows without a label'}, place {story['position']}")
     if story["reference"]:
         _line("held to", f"the response of {story['reference']}, in place of a gold answer (scores: agreement_...)")
@@ -85,13 +83,13 @@ def _show_row(story: dict[str, Any]) -> None:
         who = error["evaluator"] or "the system"
         _line("failure", f"{who}: {error['kind']}: {error['message']} (attempts: {error['attempts']})")
         if error["traceback"]:
-            click.echo("".join(f"      {line}\n" for line in error["traceback"].rstrip().splitlines()), nl=False)
-    click.echo()
+            say("\n".join(f"      {line}" for line in error["traceback"].rstrip().splitlines()))
+    say()
 
 
 def _show_key(story: dict[str, Any]) -> None:
     sample = f" sample {story['sample']}" if story["sample"] else ""
-    click.echo(f"{click.style(story['system'], bold=True)}: {story['example_id']}{sample}")
+    say(f"{styled(story['system'], bold=True)}: {story['example_id']}{sample}")
     made_of = story["made_of"]
     _line("key", story["response_key"])
     _line("system", f"{made_of['system_key']} {_short(made_of['system'])}")
@@ -104,11 +102,11 @@ def _show_key(story: dict[str, Any]) -> None:
         _line("scores", f"{found['key']} {name}")
     for other in story["earlier_runs"]:
         _line("held to", f"{other['run']}: {other['verdict']}")
-    click.echo()
+    say()
 
 
 def _line(label: str, text: str) -> None:
-    click.echo(wrapped(label, " ".join(text.split()), 2, 11))
+    say(wrapped(label, " ".join(text.split()), 2, 11))
 
 
 def _number(value: float | None) -> str:

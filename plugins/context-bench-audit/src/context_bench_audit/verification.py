@@ -8,9 +8,9 @@ from pathlib import Path
 
 from attrs import field, mutable
 
-from context_bench.bench.recomputation import Recomputation
+from context_bench.catalog import Catalog
 from context_bench.errors import ContextBenchError, StoreError
-from context_bench.plugins.catalog import Catalog
+from context_bench.requests import recompute
 from context_bench.runs import Run, open_run
 
 _MOST = 20
@@ -76,7 +76,7 @@ def verify(catalog: Catalog, path: Path) -> Verification:
 
 def _recompute(catalog: Catalog, run: Run, found: Verification) -> None:
     """Score the stored responses again with what is installed, and hold the scores against the stored ones."""
-    again = Recomputation(catalog, run)
+    again = recompute(catalog, run)
     for identity, evaluator, scores in again.scores():
         [keys] = run.keys(identity)
         before = keys.values.get(evaluator)

@@ -1,0 +1,1 @@
+"""What to do after a run: verify its file, and ask why its rows and keys are as they are."""

@@ -1,0 +1,50 @@
+"""``context-bench verify``: can a run file be trusted?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from attrs import asdict
+
+from context_bench.catalog import open_catalog
+from context_bench.console import say, styled, warn, write_json
+
+MISSED = 10
+
+
+@click.command()
+@click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.option(
+    "-p",
+    "switches",
+    multiple=True,
+    metavar="[no:]NAME",
+    help="Switch a plugin off (no:NAME) or on, against the environment and the project file.",
+)
+@click.option(
+    "--project",
+    "project_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Project file.  [default: context-bench.toml here, if there is one]",
+)
+def verify(run_file: Path, as_json: bool, switches: tuple[str, ...], project_path: Path | None) -> int:
+    """Hold a run file against its seal, its check sums and its hashes, and recompute its deterministic scores.
+
+    The exit code is 10 when something is wrong.
+    """
+    from context_bench_audit.verification import verify as verify_run
+
+    found = verify_run(open_catalog(switches, project_path), run_file)
+    if as_json:
+        write_json(asdict(found))
+    else:
+        for note in found.notes:
+            warn(note)
+        for problem in found.problems:
+            say(f"{styled('Wrong: ', colour='red')}{problem}")
+        if not found.problems:
+            seal = "whole and as it was when its run ended" if found.sealed else "whole"
+            say(f"{run_file} is {seal}: {found.rows} rows, {found.recomputed} scorings computed again.")
+    return MISSED if found.problems else 0
