@@ -144,9 +144,12 @@ def test_true_compression_is_what_endpoints_report_against_the_baseline() -> Non
 def test_cost_of_pass_is_tokens_for_each_passing_row_and_infinite_when_none_passes() -> None:
     rows = [
         row(1.0, input_tokens=100, usage=Usage(40, 10), response_tokens=10),
-        row(0.0, input_tokens=100, response_tokens=10),
+        row(0.0, input_tokens=100, usage=Usage(100, 10), response_tokens=10),
     ]
     assert CostOfPass().compute(rows) == {"cost_of_pass": 160.0, "num_passing": 1}
+    counted = row(0.0, input_tokens=100, response_tokens=10)
+    assert CostOfPass().compute([*rows, counted]) == {"num_passing": 1}
+    assert CostOfPass().compute([row(1.0, input_tokens=100, response_tokens=10), counted])["cost_of_pass"] == 220
     assert CostOfPass().compute([row(0.0, input_tokens=1)]) == {"cost_of_pass": math.inf, "num_passing": 0}
 
 

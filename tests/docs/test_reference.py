@@ -214,7 +214,8 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     assert sorted(first(page["The usual metrics"])) == sorted(core)
     rows = [{"context": "a b", "answer": "a", "dataset": label} for label in ("one", "two")]
     usage = {"prompt_tokens": 2, "completion_tokens": 1, "cache_read_tokens": 1, "cost": 0.01}
-    systems = [lambda example: {"context": "a", "response": "a", "usage": usage, "system_latency": 0}, _Named()]
+    timing = {"system_latency": 0, "attempts": 2, "ttft": 0.1}
+    systems = [lambda example: {"context": "a", "response": "a", "usage": usage, **timing}, _Named()]
     told: list[str] = []
     results = [
         evaluate(
@@ -230,7 +231,10 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     ]
     keys = {key for line in page["The usual metrics"] for key in line[1].replace("`", "").split(", ")}
     values = [values for result in results for values in result.summary.values()]
-    assert {re.sub(r"^dataset:.*", "dataset:LABEL", key) for found in values for key in found} == keys | {"scores"}
+    assert {re.sub(r"^dataset:.*", "dataset:LABEL", key) for found in values for key in found} == keys | {
+        "scores",
+        "sources",
+    }
     lines = [line for line in page["Headings of the table"] if line[0] != "heading"]
     headings = {line[1].split(";")[0].strip("`"): line[0] for line in lines}
     shown = {column.key: column.heading for result in results for column in columns(result, everything=True)}
@@ -243,7 +247,7 @@ class _Named:
     name = "named"
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        return {"response": "a"}
+        return {"response": "a", "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
 
 
 def test_the_python_page_has_every_parameter_of_evaluate(tables: Tables) -> None:

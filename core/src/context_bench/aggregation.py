@@ -14,6 +14,12 @@ from context_bench.score_means import ScoreMeans
 from context_bench.store import questions
 from context_bench.store.reader import RunReader
 from context_bench.store.stored_rows import Label
+from context_bench.tokens import WordTokenizer
+
+REPORTED = "reported"
+"""Source of counts that the model's endpoint reported."""
+NO_SOURCE = "none"
+"""Source of a count that is none: a part of it has another source than the rest, or nobody has counted."""
 
 _PART = 65_536
 _ABSENT = float("nan")
@@ -26,7 +32,12 @@ class Columns:
         rows: How many there are.
         failed: How many of them failed.
         failed_with_value: How many of those count something in the headline.
-        latencies: Seconds of the rows that were answered.
+        answered: How many rows were answered.
+        latencies: Seconds from the first sending to the answer, of the answered rows whose response is not an earlier run's.
+        durations: Seconds that each of those took in all: its answered attempt, and all that the endpoint made it wait.
+        waiting: Seconds that the endpoint made those rows wait, together.
+        retries: How often they were asked again, together.
+        first_tokens: Seconds to the first token, of those of which it was measured.
         system_latencies, model_latencies: Seconds without and with the model, of those of which the split is known.
         contexts: How many rows have a known ``context_tokens``.
         input_tokens, context_tokens: Sums over those rows.
@@ -40,8 +51,11 @@ class Columns:
         agreed: How many rows have an agreement that is their headline, failed ones left out.
         is_reference: Whether these are the rows of the system whose responses stand in for gold answers.
         has_baseline: Whether a row has a baseline's row beside it.
-        spent: Tokens of prompt and response over all rows that can pass, which those without a gold answer cannot:
-            reported, else counted; the given tokens stand in where the prompt is not known.
+        spent: Tokens of prompt and response over the answered rows that can pass, which those without a gold answer cannot,
+            by where the counts come from: ``"reported"``, the name of the tokenizer, or ``"none"`` where the two of a row
+            come from different sources. The given tokens stand in where what goes on to the model is not known.
+        spenders: How many rows each of those sums is of.
+        sources: Where the values of metrics come from, and which share of the rows has them, by key; metrics note it here.
         names: Dataset labels, in the order of appearance.
         scores: The mean of every score.
         summary: What the metrics made of these columns so far, for a metric that compares systems.
@@ -49,8 +63,14 @@ class Columns:
 
     def __init__(self, fields: Iterable[str] = ("score",)) -> None:
         self.rows = self.failed = self.failed_with_value = 0
+        self.answered = self.retries = 0
         self.latencies, self.system_latencies, self.model_latencies = array("d"), array("d"), array("d")
-        self.contexts = self.input_tokens = self.context_tokens = self.spent = 0
+        self.durations, self.first_tokens = array("d"), array("d")
+        self.waiting = 0.0
+        self.contexts = self.input_tokens = self.context_tokens = 0
+        self.spent: dict[str, int] = {}
+        self.spenders: dict[str, int] = {}
+        self.sources: dict[str, tuple[str, float]] = {}
         self.reported = self.reported_tokens = self.cached_tokens = 0
         self.savings = array("d")
         self.compared_tokens = self.baseline_tokens = 0
@@ -83,15 +103,16 @@ class Columns:
         self.scores.add(row)
         answered = not any(error.evaluator is None for error in row.errors)
         usage = row.usage or Usage()
-        tokens = (row.input_tokens, usage.input_tokens, row.response_tokens, row.context_tokens)
-        before = self.spent
+        tokens = (row.input_tokens, usage.input_tokens, row.context_tokens)
         self._count(row.dataset, row.failed, *tokens, usage.cache_read_tokens, row.baseline)
-        if row.is_agreement:
-            self.spent = before
         if answered:
+            self.answered += 1
             self._bill(row.cost, row.baseline)
-            self._split(row.latency, row.system_latency)
-            self.latencies.append(row.latency)
+            if not row.is_agreement:
+                self._spend(*tokens, row.response_tokens, usage.output_tokens is not None)
+            if not row.metadata.get("reused"):
+                self._split(row.latency, row.system_latency)
+                self._time(row.latency, row.metadata)
         self.failed_with_value += row.failed and row.score is not None and not row.is_agreement
         for field, values in self._values.items():
             value = None if field == "score" and row.is_agreement else row.value(field)
@@ -130,7 +151,6 @@ class Columns:
         failed: bool,
         given: int,
         prompt: float | None,
-        response: int,
         context: int | None,
         cached: float | None,
         baseline: BaselineRow | None,
@@ -149,9 +169,6 @@ class Columns:
             self.contexts += 1
             self.input_tokens += given
             self.context_tokens += context
-        self.spent += (
-            int(given if context is None else context) + response if prompt is None else int(prompt) + response
-        )
         if prompt is not None and prompt >= 1:
             self.reported += 1
             self.reported_tokens += int(prompt)
@@ -161,10 +178,25 @@ class Columns:
             self.has_baseline = True
             self._compare(prompt, baseline)
 
-    @property
-    def answered(self) -> int:
-        """How many rows were answered."""
-        return len(self.latencies)
+    def _spend(self, given: int, prompt: float | None, context: int | None, response: int, is_reported: bool) -> None:
+        """Note what an answered row took; two counts from different sources are never added."""
+        has_prompt = prompt is not None and prompt >= 1
+        source = NO_SOURCE if has_prompt != is_reported else REPORTED if has_prompt else WordTokenizer.name
+        if source != NO_SOURCE:
+            taken = int(prompt or 0) if has_prompt else given if context is None else context
+            self.spent[source] = self.spent.get(source, 0) + taken + response
+        self.spenders[source] = self.spenders.get(source, 0) + 1
+
+    def _time(self, latency: float, measured: Mapping[str, Any]) -> None:
+        """Note how long an answered row took, and what of it was waiting."""
+        waiting = seconds_of(measured.get("waiting"))
+        self.latencies.append(latency)
+        self.waiting += waiting
+        self.durations.append(seconds_of(measured.get("attempt_latency"), latency) + waiting)
+        self.retries += int(measured.get("attempts") or 1) - 1
+        first = measured.get("ttft")
+        if isinstance(first, int | float):
+            self.first_tokens.append(first)
 
     def _bill(self, cost: float | None, baseline: BaselineRow | None) -> None:
         if cost is None:
@@ -200,20 +232,37 @@ class Columns:
         self.savings.append(1 - prompt / baseline.prompt_tokens)
 
     def _add_plain(
-        self, label: Label, values: tuple[Any, ...], scores: Mapping[str, float], baseline: BaselineRow | None
+        self,
+        label: Label,
+        values: tuple[Any, ...],
+        scores: Mapping[str, float],
+        baseline: BaselineRow | None,
+        measured: Mapping[str, Any],
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
-        latency, given, prompt, response, context, cached, cost, own = values[3:11]
-        self._count(label.dataset, False, given, prompt, response, context, cached, baseline)
+        latency, given, prompt, response, context, cached, cost, own, attempts, reused = values[3:13]
+        self._count(label.dataset, False, given, prompt, context, cached, baseline)
+        self._spend(given, prompt, context, response, bool(measured.get("is_reported")))
+        self.answered += 1
         if cost is not None:
             self._bill(cost, baseline)
-        if own is not None:
-            self._split(latency, own)
-        self.latencies.append(latency)
+        if not reused:
+            if own is not None:
+                self._split(latency, own)
+            if measured or attempts > 1:
+                self._time(latency, {**measured, "attempts": attempts})
+            else:
+                self.latencies.append(latency)
+                self.durations.append(latency)
         self.scores.group(label.dataset, False, label.keys).add(scores)
         for field, column in self._values.items():
             key = label.headline if field == "score" and field not in scores else field
             column.append(scores.get(key, _ABSENT))  # type: ignore[arg-type]
+
+
+def seconds_of(value: Any, otherwise: float = 0.0) -> float:
+    """Return what was measured in seconds."""
+    return float(value) if isinstance(value, int | float) else otherwise
 
 
 def percentiles(values: array[float], shares: Sequence[float]) -> list[float]:
@@ -236,6 +285,9 @@ def percentiles(values: array[float], shares: Sequence[float]) -> list[float]:
     return told
 
 
+_NOTHING: Mapping[str, Any] = {}
+
+
 def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[str, Columns]:
     """Return the columns of every system of a run file, by label; check sums are left to the reading of whole rows."""
     fields = list(fields)
@@ -248,13 +300,23 @@ def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[s
         return found
     troubled = questions.troubled(store)
     has_failed = set(troubled)
+    measured = questions.measured(store)
+    place, extra = next(measured, (-1, _NOTHING))
     with store.baselines() as baseline_of:
         for number, group in groupby(questions.score_lines(store, labels), key=itemgetter(0)):
             if number not in has_failed:
                 lines = list(group)
                 first = lines[0]
+                while -1 < place < number:
+                    place, extra = next(measured, (-1, _NOTHING))
                 scores = {line[-2]: line[-1] for line in lines if line[-2] is not None}
-                found[systems[first[1]]]._add_plain(labels[first[2]], first, scores, baseline_of(number))
+                found[systems[first[1]]]._add_plain(
+                    labels[first[2]],
+                    first,
+                    scores,
+                    baseline_of(number),
+                    extra if place == number else _NOTHING,
+                )
     for row in store.rows_at(troubled):
         found[row.system].add(row)
     return found

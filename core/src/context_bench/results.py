@@ -9,7 +9,7 @@ from typing import Any
 
 from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import with_declarations
-from context_bench.metrics.summary import silent_evaluators, summarise
+from context_bench.metrics.summary import summarise
 from context_bench.protocols import Metric
 from context_bench.records import Completeness, EvalRow, flatten, row_to_dict
 from context_bench.row_sequences import ChosenRows, StoredRows
@@ -24,7 +24,9 @@ class EvalResult:
     Attributes:
         rows: Every row in canonical order - dataset, position, system, sample - as a lazy sequence over the run file.
         summary: Metric values by key, by system; under ``scores`` every score of every evaluator, by evaluator and key, with
-            ``mean``, ``n`` rows that it is of, ``unscored`` and the same by dataset under ``datasets``.
+            ``mean``, ``n`` rows that it is of, ``unscored`` and the same by dataset under ``datasets``; under ``sources`` where
+            counts come from (``reported`` by endpoints, the name of a tokenizer, ``none``) and the share of rows that they
+            cover, by key.
         timing: ``seconds`` that the run took, ``rows_per_second``, and ``reused_rows`` that it found done already.
         config: What was asked for: systems, evaluators, metrics, datasets, num_examples, max_workers, run file.
         warnings: What the user should know, a line each.
@@ -53,8 +55,10 @@ class EvalResult:
         self.metrics = tuple(map(with_declarations, metrics))
         self._declared = tuple(declared)
         self.said: dict[str, list[str]] = {}
-        self.summary = summarise(rows, self.metrics, self._declared, self.config.get("systems", ()), self.said)
-        self.findings = tuple(silent_evaluators(rows, self.summary))
+        found: list[str] = []
+        labels, baseline = self.config.get("systems", ()), self.config.get("baseline")
+        self.summary = summarise(rows, self.metrics, self._declared, labels, self.said, found, baseline)
+        self.findings = tuple(found)
         self.warnings = (*warnings, *(line for line in self.findings if line not in warnings))
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context_bench.records import ANY_KEY, EvalRow, KeyMeaning
@@ -40,7 +40,9 @@ class ScoreMeans:
         ``n`` counts the rows that the mean is of; a score that no row has is there with an ``n`` of 0 and no mean.
         """
         found: dict[str, dict[str, dict[str, _Mean]]] = {}
+        undeclared = {key: None for group in self._groups.values() for key in group.undeclared}
         for group in self._groups.values():
+            group.expect(undeclared)
             for evaluator, key, mean in group.means():
                 by_dataset = found.setdefault(evaluator, {}).setdefault(key, {})
                 by_dataset.setdefault(group.dataset or "unknown", _Mean()).join(mean)
@@ -99,6 +101,17 @@ class _Group:
             if mean is None:
                 mean = self._means[key] = _Mean()
             mean.add(value)
+
+    @property
+    def undeclared(self) -> list[str]:
+        """Scores that no manifest promised."""
+        return [key for key in self._means if key not in self._keys]
+
+    def expect(self, undeclared: Iterable[str]) -> None:
+        """Miss scores that nobody promised, but that evaluators without a manifest gave other rows."""
+        if ANY_KEY in self._keys:
+            for key in undeclared:
+                self._means.setdefault(key, _Mean())
 
     def add_worst(self, row: EvalRow) -> None:
         """Add what the scores count that a failure took from a row which is added already."""

@@ -7,7 +7,7 @@ from context_bench.metrics.by_columns import percentile
 from context_bench.metrics.money import Cost
 from context_bench.metrics.ranking import ParetoRank
 from context_bench.metrics.scores import Counts, MeanScore, PassRate, PerDatasetBreakdown, check_score_field
-from context_bench.metrics.speed import Latency
+from context_bench.metrics.speed import Latency, SpeedRank, TimeToFirstToken, Waiting
 from context_bench.metrics.tokens import CompressionRatio, CostOfPass, PromptTokens, TrueCompression
 
 __all__ = [
@@ -22,7 +22,10 @@ __all__ = [
     "PassRate",
     "PerDatasetBreakdown",
     "PromptTokens",
+    "SpeedRank",
+    "TimeToFirstToken",
     "TrueCompression",
+    "Waiting",
     "check_score_field",
     "percentile",
 ]

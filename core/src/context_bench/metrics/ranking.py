@@ -34,10 +34,15 @@ class ParetoRank:
         return {}
 
     def compare(self, columns_by_system: Mapping[str, Columns]) -> dict[str, dict[str, float]]:
-        """Return the rank of each system that has both values, by system; nothing where there is no other system."""
+        """Return the rank of each system that has both values; none without another system, or across token counts."""
         if len(columns_by_system) < 2:
             return {}
         summary = {label: columns.summary for label, columns in columns_by_system.items()}
+        fields = (self.quality_field, self.cost_field)
+        ranked = [label for label, values in summary.items() if all(field in values for field in fields)]
+        for field in fields:  # what comes from different counts cannot be held against each other
+            if len({columns_by_system[label].sources.get(field, (field, 1.0))[0] for label in ranked}) > 1:
+                return {}
         ranks = self.rank_systems(summary, self.quality_field, self.cost_field, self.method)
         return {label: {self.name: rank} for label, rank in ranks.items()}
 

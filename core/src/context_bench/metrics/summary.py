@@ -16,6 +16,12 @@ from context_bench.store.questions import silences
 
 SCORES = "scores"
 """Key of a summary under which every score of every evaluator stands."""
+SOURCES = "sources"
+"""Key of a summary under which stands where values come from, and which share of the answered rows they cover."""
+NESTED = (SCORES, SOURCES)
+"""Keys of a summary that hold no number."""
+_FEW_ANSWERS = 0.25
+_NEAR_ZERO = 0.05
 
 
 def summarise(
@@ -24,6 +30,8 @@ def summarise(
     declared: Sequence[str] = (),
     systems: Sequence[str] = (),
     said: dict[str, list[str]] | None = None,
+    findings: list[str] | None = None,
+    baseline: str | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Return the values of each metric and the mean of every score, by system, in the order of the systems.
 
@@ -35,6 +43,8 @@ def summarise(
         declared: Score keys that the manifests of the wired evaluators promise.
         systems: Labels of the systems; none takes those of the rows.
         said: Gets the keys that each metric gave, by its name.
+        findings: Gets what the numbers warn of.
+        baseline: Label of the system that the others are held against.
 
     Raises:
         MetricError: A metric asks for a score that no row has.
@@ -59,9 +69,39 @@ def summarise(
         compare = getattr(metric, "compare", None)
         for label, values in compare(columns_by_system).items() if compare is not None else ():
             note(metric, label, values)
-    return {
-        label: {**columns.summary, SCORES: columns.scores.to_dict()} for label, columns in columns_by_system.items()
+    summary = {
+        label: {
+            **columns.summary,
+            SCORES: columns.scores.to_dict(),
+            **_sources(columns),
+        }
+        for label, columns in columns_by_system.items()
     }
+    if findings is not None:
+        findings += [*silent_evaluators(rows, summary), *weak_baseline(columns_by_system, baseline)]
+    return summary
+
+
+def _sources(columns: Columns) -> dict[str, dict[str, dict[str, Any]]]:
+    found = {key: {"source": name, "covered": share} for key, (name, share) in columns.sources.items()}
+    return {SOURCES: found} if found else {}
+
+
+def weak_baseline(columns_by_system: Mapping[str, Columns], baseline: str | None) -> Iterator[str]:
+    """Yield a warning when the baseline cannot do the task: savings are cheap when nobody answers."""
+    columns = columns_by_system.get(baseline or "")
+    others = [other for label, other in columns_by_system.items() if label != baseline]
+    if columns is None or not columns.rows or not others:
+        return
+    most = max(other.answered for other in others)
+    if columns.answered < _FEW_ANSWERS * most:
+        told = f"answered {columns.answered} of {columns.rows} rows, another system {most}"
+    else:
+        values = columns.values("score")
+        if not values or sum(values) / len(values) >= _NEAR_ZERO:
+            return
+        told = f"scores {sum(values) / len(values):.4f}"
+    yield f"The baseline {baseline} cannot do the task: it {told}. Savings are cheap when nobody answers."
 
 
 def _alone(metric: Any, columns: Columns, rows: Sequence[EvalRow]) -> Mapping[str, float]:

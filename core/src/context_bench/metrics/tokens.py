@@ -6,7 +6,7 @@ import math
 
 from attrs import frozen
 
-from context_bench.aggregation import Columns
+from context_bench.aggregation import NO_SOURCE, REPORTED, Columns
 from context_bench.metrics.by_columns import ByColumns
 
 
@@ -47,6 +47,7 @@ class PromptTokens(ByColumns):
         """Return the mean and the share."""
         if not columns.reported:
             return {}
+        columns.sources["mean_prompt_tokens"] = (REPORTED, columns.reported / max(columns.answered, columns.reported))
         found = {"mean_prompt_tokens": columns.reported_tokens / columns.reported}
         if columns.has_cache_counts:
             found["cache_read_share"] = columns.cached_tokens / columns.reported_tokens
@@ -87,7 +88,10 @@ class CostOfPass(ByColumns):
 
     Keys: ``cost_of_pass``, infinite when nothing passes, and ``num_passing``; ``price_of_pass``, the same in money, input
     and output at their prices, where every answered row has a cost and a gold answer. Rows without a gold answer cannot
-    pass, so what they took is not counted.
+    pass, so what they took is not counted; a failed row took nothing that anybody knows of.
+
+    What endpoints report and what core counts are never added: without one source for every answered row there is no
+    ``cost_of_pass``, and ``columns.sources`` says which share of them the reported counts cover.
     """
 
     threshold: float = 0.7
@@ -100,7 +104,13 @@ class CostOfPass(ByColumns):
         if not values:
             return {}
         passing = sum(value >= self.threshold for value in values)
-        found: dict[str, float] = {"cost_of_pass": columns.spent / passing if passing else math.inf}
+        found: dict[str, float] = {"num_passing": passing}
+        rows = sum(columns.spenders.values())
+        source = REPORTED if columns.spenders.get(REPORTED) else next(iter(columns.spenders), NO_SOURCE)
+        covered = columns.spenders.get(source, 0) / rows if rows and source != NO_SOURCE else 0.0
+        columns.sources["cost_of_pass"] = (source if covered == 1 else NO_SOURCE, covered)
+        if covered == 1 or not rows:
+            found["cost_of_pass"] = columns.spent.get(source, 0) / passing if passing else math.inf
         if columns.costs and len(columns.costs) == columns.answered and not columns.agreements("score"):
             found["price_of_pass"] = math.fsum(columns.costs) / passing if passing else math.inf
-        return {**found, "num_passing": passing}
+        return found

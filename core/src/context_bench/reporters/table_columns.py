@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.metrics.summary import SCORES
+from context_bench.metrics.summary import NESTED, SCORES, SOURCES
 from context_bench.plugins.component_metadata import SummaryValue
 from context_bench.records import AGREEMENT, ANY_KEY
 from context_bench.results import EvalResult
@@ -31,6 +31,13 @@ class Column:
     def text(self, values: Mapping[str, Any]) -> str:
         """Return the value of a system as text; a dash when there is none."""
         value = values.get(self.key)
+        source = values.get(SOURCES, {}).get(self.key, {"covered": 1.0})
+        if source["covered"] < 1:
+            return (
+                f"- ({100 * source['covered']:.0f} %)"
+                if value is None or self.form == "number"
+                else _FORMS[self.form](value)
+            )
         return "-" if value is None else _FORMS[self.form](value)
 
 
@@ -42,7 +49,8 @@ def columns(result: EvalResult, everything: bool = False) -> list[Column]:
         everything: Whether to show also what a table leaves to files.
     """
     declared = {key: value for metric in result.metrics for key, value in metric.values.items()}
-    keys = dict.fromkeys(key for values in result.summary.values() for key in values if key != SCORES)
+    keys = dict.fromkeys(key for values in result.summary.values() for key in values if key not in NESTED)
+    keys |= dict.fromkeys(key for values in result.summary.values() for key in values.get(SOURCES, ()))
     found = [(_pattern(declared, key), key) for key in keys]
     patterns = [pattern for pattern, _ in found]
     shown = []
@@ -113,8 +121,25 @@ def notes(result: EvalResult) -> Sequence[str]:
         if values.get("num_unscored"):
             told.append(_unscored(result))
             break
+    told += _counted(result)
     told += [*_compared(result), *_billed(result), *(f"Warning: {line}" for line in result.findings)]
     return [note for note in told if note]
+
+
+def _counted(result: EvalResult) -> list[str]:
+    """Tell where token counts come from, where that is not the same for all systems and rows."""
+    found = {system: values.get(SOURCES, {}).get("cost_of_pass") for system, values in result.summary.items()}
+    sources = {system: source for system, source in found.items() if source is not None}
+    if len({source["source"] for source in sources.values()}) < 2 and all(s["covered"] == 1 for s in sources.values()):
+        return []
+    words = {"reported": "as its endpoint reports them", "none": "not all from one source"}
+    told = "; ".join(
+        f"{system} {words.get(source['source'], 'counted by the tokenizer ' + source['source'])}"
+        for system, source in sources.items()
+    )
+    return [
+        f"Tokens: {told}. Counts from different sources are neither added nor ranked; - (50 %): half the rows have one."
+    ]
 
 
 def _compared(result: EvalResult) -> list[str]:

@@ -24,7 +24,7 @@ _EXAMPLES = f"JOIN examples ON examples.id = {sql_example_of('responses.id')}"
 
 _SCORE_LINE = (
     *(_NUMBER, _NUMBER, _NUMBER, _REAL, _NUMBER, _COUNT, _NUMBER, _COUNT, _COUNT, _MAYBE_REAL, _MAYBE_REAL),
-    *(_MAYBE_TEXT, _MAYBE_REAL),
+    *(_NUMBER, _NUMBER, _MAYBE_TEXT, _MAYBE_REAL),
 )
 
 
@@ -32,16 +32,33 @@ def score_lines(reader: RunReader, labels: Iterable[int]) -> Iterator[Values]:
     """Yield what metrics need of every answered row, a line for each of its shown scores, in canonical order.
 
     A line is id, slot, label, latency, input_tokens, prompt_tokens, response_tokens, context_tokens, cached_tokens, cost,
-    system_latency, name and value. Check sums are left to the reading of whole rows.
+    system_latency, attempts, reused, name and value. Check sums are left to the reading of whole rows.
     """
     numbers = list(labels)
     one = len(numbers) == 1  # then the pages of the examples need not be read
     query = (
         f"SELECT responses.id, slot, {int(numbers[0]) if one else 'label'}, latency, input_tokens, prompt_tokens, "
-        "response_tokens, context_tokens, cached_tokens, cost, system_latency, name, value FROM responses "
+        "response_tokens, context_tokens, cached_tokens, cost, system_latency, attempts, reused, name, value FROM responses "
         f"{'' if one else _EXAMPLES} LEFT JOIN scores ON scores.response = responses.id AND shown ORDER BY responses.id"
     )
     return of_types(_SCORE_LINE, reader.stream(query), "the responses")
+
+
+def measured(reader: RunReader) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield what was measured of a row beside its columns, by packed identity, in order; rows without are left out.
+
+    That are ``waiting``, ``attempt_latency`` and ``ttft`` in seconds, and ``is_reported`` where the endpoint counted the tokens
+    of the response.
+    """
+    query = (
+        "SELECT id, json_extract(measured, '$.waiting'), json_extract(measured, '$.attempt_latency'), "
+        "json_extract(measured, '$.ttft'), coalesce(json_extract(output, '$.usage.output_tokens'), "
+        "json_extract(output, '$.usage.completion_tokens')) IS NOT NULL FROM responses "
+        "WHERE measured IS NOT NULL OR instr(output, '\"usage\"') ORDER BY id"
+    )
+    names = ("waiting", "attempt_latency", "ttft", "is_reported")
+    for number, *found in reader.stream(query):
+        yield number, {name: value for name, value in zip(names, found) if value}
 
 
 def troubled(reader: RunReader) -> list[int]:

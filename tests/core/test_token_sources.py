@@ -1,0 +1,204 @@
+"""Token counts carry their source: what endpoints report and what core counts are neither added nor ranked."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from context_bench import EvalResult, evaluate
+from context_bench.bench.reading import read_result
+from context_bench.metrics import MeanScore
+from context_bench.records import EvalRow
+from context_bench.reporters import CsvReporter, JsonReporter, TableReporter
+
+EXAMPLES = [{"id": str(number), "question": "two words", "answer": "a"} for number in range(8)]
+
+
+class Same:
+    name = "same"
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
+        return {"same": float(processed["response"] == original["answer"])}
+
+
+class Proxy:
+    """Answers each row with what a function of its number returns beside the response."""
+
+    def __init__(self, name: str, told: Callable[[int], dict[str, Any]]) -> None:
+        self.name, self._told = name, told
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": "a", **self._told(int(example["id"]))}
+
+
+def reporting(prompt: int = 40, completion: int = 7) -> dict[str, Any]:
+    return {"usage": {"prompt_tokens": prompt, "completion_tokens": completion}}
+
+
+def dead(number: int) -> dict[str, Any]:
+    if number >= 2:
+        raise ConnectionError("down")
+    return reporting(80, 13)
+
+
+def run(*systems: Proxy, **options: Any) -> EvalResult:
+    return evaluate(list(systems), EXAMPLES, [Same()], progress=False, on_warning=lambda line: None, **options)
+
+
+def table(result: EvalResult) -> str:
+    stream = io.StringIO()
+    TableReporter().write(result, stream)
+    return " ".join(stream.getvalue().split())
+
+
+HONEST = Proxy("honest", lambda number: reporting())
+SILENT = Proxy("silent", lambda number: {})
+
+
+def test_of_two_identical_proxies_the_one_that_drops_usage_is_not_ranked_first() -> None:
+    result = run(HONEST, SILENT)
+    assert result.summary["honest"]["cost_of_pass"] == 47
+    assert result.summary["silent"]["cost_of_pass"] == 3
+    assert [values["sources"]["cost_of_pass"]["source"] for values in result.summary.values()] == ["reported", "words"]
+    assert not any("pareto_rank" in values for values in result.summary.values())
+    assert "silent counted by the tokenizer words" in table(result)
+
+
+def test_one_source_is_ranked() -> None:
+    result = run(HONEST, Proxy("greedy", lambda number: reporting(80)))
+    assert [values["pareto_rank"] for values in result.summary.values()] == [1, 2]
+    assert "Tokens:" not in table(result)
+
+
+def test_a_server_that_is_dead_after_two_rows_has_spent_what_the_two_rows_took() -> None:
+    result = run(Proxy("dead", dead))
+    assert result.summary["dead"]["num_failed"] == 6
+    assert result.summary["dead"]["cost_of_pass"] * result.summary["dead"]["num_passing"] == 2 * 93
+
+
+@pytest.mark.parametrize(
+    ("told", "share"),
+    [
+        pytest.param(lambda number: reporting() if number % 2 else {}, 0.5, id="every-second-reply-reports"),
+        pytest.param(lambda number: reporting() if number < 2 else {}, 0.25, id="the-first-replies-report"),
+        pytest.param(lambda number: {"usage": {"prompt_tokens": 40}}, 0.0, id="only-prompts-are-reported"),
+        pytest.param(lambda number: {"usage": {"completion_tokens": 4}}, 0.0, id="only-completions-are-reported"),
+    ],
+)
+def test_without_full_coverage_there_is_no_sum_and_no_rank(told: Callable[[int], dict[str, Any]], share: float) -> None:
+    result = run(Proxy("half", told), HONEST)
+    assert "cost_of_pass" not in result.summary["half"]
+    assert result.summary["half"]["sources"]["cost_of_pass"] == {"source": "none", "covered": share}
+    assert "pareto_rank" not in result.summary["half"]
+    assert f"tokens/pass - ({100 * share:.0f} %)" in table(result) or f"- ({100 * share:.0f} %)" in table(result)
+
+
+def test_rows_in_memory_and_in_a_file_give_the_same_sources(tmp_path: Any) -> None:
+    path = tmp_path / "run.sqlite"
+    result = run(Proxy("half", lambda number: reporting() if number % 2 else {}), Proxy("dead", dead), run_file=path)
+    assert read_result(path).summary == result.summary
+    again = EvalResult(list(result.rows), result.metrics, {}, {"systems": ["half", "dead"]})
+    for system, values in again.summary.items():
+        assert values["sources"] == result.summary[system]["sources"]
+
+
+def test_waiting_and_retries_are_shown_and_speed_is_ranked_by_both() -> None:
+    slow = Proxy("waits", lambda number: {"latency": 0.021, "attempts": 3})
+    rows = [*run(slow, HONEST).rows]
+    from attrs import evolve
+
+    waits = [evolve(r, latency=0.02, metadata={**r.metadata, "waiting": 2.0}) if r.system == "waits" else evolve(r, latency=0.03) for r in rows]  # fmt: skip # noqa: E501
+    from context_bench.metrics import Latency, SpeedRank, Waiting
+
+    result = EvalResult(waits, [MeanScore(), Latency(), Waiting(), SpeedRank()], {}, {"systems": ["waits", "honest"]})
+    assert result.summary["waits"]["waiting"] == 16.0
+    assert result.summary["waits"]["retries"] == 16
+    assert result.summary["waits"]["rows_per_minute"] == pytest.approx(60 / 2.02)
+    assert (result.summary["honest"]["waiting"], result.summary["honest"]["retries"]) == (0.0, 0)
+    assert [values["speed_rank"] for values in result.summary.values()] == [1, 1]  # one answers sooner, one waits less
+    assert "waiting" in table(result)
+
+
+def test_what_the_run_file_measured_of_a_row_is_in_the_summary(tmp_path: Any) -> None:
+    path = tmp_path / "run.sqlite"
+    result = run(
+        Proxy("streams", lambda number: {"ttft": 0.1 * (number + 1), "attempts": 1 + number % 2}), run_file=path
+    )
+    assert result.summary["streams"]["first_token_median"] == pytest.approx(0.45)
+    assert result.summary["streams"]["retries"] == 4
+    assert "first token p50 450.0 ms" in table(result)
+
+
+def test_a_reused_response_took_no_time_and_says_so(tmp_path: Any) -> None:
+    class Keyed(Proxy):
+        def fingerprint(self) -> dict[str, Any]:
+            return {}
+
+    for _ in range(2):
+        result = run(Keyed("k", lambda number: reporting()), cache_dir=tmp_path)
+    assert all(row.metadata["reused"] for row in result.rows)
+    assert not any(key.startswith("latency") for key in result.summary["k"])
+    assert result.summary["k"]["cost_of_pass"] == 47
+    stream = io.StringIO()
+    CsvReporter().write(result, stream)
+    assert ",True," in stream.getvalue().splitlines()[1]
+
+
+def test_csv_gives_the_tokens_of_the_response_as_output_tokens() -> None:
+    import csv
+
+    stream = io.StringIO()
+    CsvReporter().write(run(HONEST), stream)
+    lines = list(csv.DictReader(io.StringIO(stream.getvalue())))
+    assert {(line["output_tokens"], line["prompt_tokens"]) for line in lines} == {("7", "40")}
+
+
+@pytest.mark.parametrize(
+    ("baseline", "words"),
+    [
+        pytest.param(Proxy("direct", dead), None, id="a-quarter-answers"),
+        pytest.param(Proxy("direct", lambda number: dead(number + 1)), "answered 1 of 8 rows", id="fewer"),
+        pytest.param(Proxy("direct", lambda number: {"response": "wrong", **reporting()}), "scores 0.0000", id="zero"),
+        pytest.param(HONEST, None, id="fine"),
+    ],
+)
+def test_a_baseline_that_cannot_do_the_task_is_a_warning(baseline: Proxy, words: str | None) -> None:
+    result = run(Proxy("tool", lambda number: reporting(10)), baseline, baseline=baseline.name)
+    stream = io.StringIO()
+    JsonReporter().write(result, stream)
+    told = [line for line in json.loads(stream.getvalue())["warnings"] if "cannot do the task" in line]
+    assert len(told) == (words is not None)
+    if words is not None:
+        assert words in told[0]
+        assert "Savings are cheap when nobody answers." in table(result)
+
+
+def test_every_score_is_in_the_summary_by_dataset_and_an_evaluator_that_said_nothing_is_a_warning() -> None:
+    class Two:
+        name = "two"
+
+        def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
+            return {"one": 1.0, **({"rare": 0.5} if original["id"] == "0" else {})}
+
+    examples = [{**example, "dataset": "a" if int(example["id"]) < 2 else "b"} for example in EXAMPLES]
+    result = evaluate([HONEST], examples, [Two()], progress=False)
+    [scores] = result.summary["honest"]["scores"].values()
+    assert scores["rare"]["mean"] == 0.5
+    assert (scores["rare"]["n"], scores["rare"]["unscored"]) == (1, 7)
+    assert scores["rare"]["datasets"]["a"] == {"mean": 0.5, "n": 1, "unscored": 1}
+    assert scores["one"]["datasets"]["b"]["n"] == 6
+    assert "rare" in table(result)
+    rows = [EvalRow("s", str(n), {}, keys={}, unscored={"d/judge": "unreadable"}) for n in range(3)]
+    from attrs import evolve
+
+    from context_bench.records import KeyMeaning
+
+    rows = [evolve(row, keys={"quality": KeyMeaning("d/judge")}) for row in rows]
+    silent = EvalResult(rows, [MeanScore()], {}, {})
+    assert silent.warnings == ("d/judge scored none of 3 rows: unreadable (3).",)
+    assert json.loads(silent.to_json())["warnings"] == list(silent.warnings)
+    assert "Warning: d/judge scored none of 3 rows" in table(silent)
