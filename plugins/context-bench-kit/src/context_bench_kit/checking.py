@@ -8,7 +8,13 @@ from typing import Any
 
 from context_bench.catalog import Component
 
-_METHODS = {"evaluators": "score", "systems": "process", "metrics": "compute", "reporters": "write"}
+_METHODS = {
+    "evaluators": ("score",),
+    "systems": ("process",),
+    "metrics": ("compute", "compute_columns", "compare"),
+    "reporters": ("write",),
+}
+"""What a component is asked by, one of these."""
 _GIVEN_TO_LOADERS = ("limit", "config", "split")
 
 
@@ -71,9 +77,10 @@ def _code_faults(component: Component, thing: Any) -> Iterator[str]:
             yield f"class = {facts.class_name!r}, but the package {package} has no such attribute"
         elif exported is not thing:
             yield f"class = {facts.class_name!r} is not what its entry point {component.target} names"
-    method = _METHODS.get(component.kind)
-    if method and not callable(getattr(thing, method, None)):
-        yield f"what its entry point names has no {method}(), which every {component.noun} has"
+    methods = _METHODS.get(component.kind, ())
+    if methods and not any(callable(getattr(thing, method, None)) for method in methods):
+        told = " or ".join(f"{method}()" for method in methods)
+        yield f"what its entry point names has no {told}, which every {component.noun} has"
     elif not callable(thing) and component.kind in ("datasets", "tokenizers", "commands", "run_parts"):
         yield f"its entry point names {type(thing).__name__}, which cannot be called"
     elif callable(thing) and facts is not None and component.kind not in ("hooks", "commands", "flags"):
