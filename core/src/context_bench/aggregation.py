@@ -12,6 +12,7 @@ from typing import Any
 from context_bench.records import AGREEMENT, BaselineRow, EvalRow, Usage
 from context_bench.score_means import ScoreMeans
 from context_bench.store import questions
+from context_bench.store.connection import told_as_damage
 from context_bench.store.reader import RunReader
 from context_bench.store.stored_rows import Label
 from context_bench.tokens import WordTokenizer
@@ -302,7 +303,7 @@ def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[s
     has_failed = set(troubled)
     measured = questions.measured(store)
     place, extra = next(measured, (-1, _NOTHING))
-    with store.baselines() as baseline_of:
+    with told_as_damage(store.path), store.baselines() as baseline_of:
         for number, group in groupby(questions.score_lines(store, labels), key=itemgetter(0)):
             if number not in has_failed:
                 lines = list(group)

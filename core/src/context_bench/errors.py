@@ -95,8 +95,11 @@ class UnstorableError(StoreError):
         path: Where in the example or output the value stands.
     """
 
-    def __init__(self, path: str, value: object) -> None:
+    def __init__(self, path: str, value: object, why: str = "") -> None:
         self.path = path
+        if why:
+            super().__init__(f"{path or 'the value'} {why}, so it cannot be stored.")
+            return
         kind = type(value)
         super().__init__(
             f"{path or 'the value'} is of type {kind.__module__}.{kind.__qualname__}, which has no stable written form. "

@@ -341,7 +341,8 @@ def completeness_of(reader: RunReader) -> Completeness:
         status = str(reader.run()["status"])
         expected = reader.facts().get("expected", "")
         done = reader.size()
-        is_request = "systems" in reader.run()["config"]
+        request = reader.run()["config"]
+        is_request = "systems" in request and not any(map(_holds_object, request.values()))
     writer = writer_of(reader.path) if status != "finished" else None
     remedy = f"`context-bench resume {reader.path}`"
     if not is_request:
@@ -353,6 +354,12 @@ def completeness_of(reader: RunReader) -> Completeness:
         remedy=f"wait for process {writer}" if writer is not None else f"finish it with {remedy}",
         is_being_rescored=draft_of(reader.path).exists(),
     )
+
+
+def _holds_object(value: Any) -> bool:
+    """Whether a part of a request is, or lists, an object that ``evaluate()`` was given and that no file can keep."""
+    found = value if isinstance(value, list) else [value]
+    return any(isinstance(one, dict) and isinstance(one.get("object"), dict) for one in found)
 
 
 def _example(values: tuple[Any, ...], labels: Mapping[int, str]) -> Example:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from context_bench.runs import RowId, open_run
 from context_bench.store import connection
 from context_bench.store.connection import Values
 from context_bench.store.reader import RunReader
+from context_bench.store.runfile import RunFile
 
 
 class Echo:
@@ -159,3 +161,42 @@ def test_a_value_of_a_type_that_its_column_cannot_have_is_refused(path: Path) ->
 def test_values_are_plain_tuples(path: Path) -> None:
     line: Values = RunReader(path).lines("SELECT 1, 'a'")[0]
     assert line == (1, "a")
+
+
+def test_threads_read_apart_and_closing_waits_for_what_one_is_reading(path: Path) -> None:
+    """Closing a connection while another thread reads from it would end the process."""
+    reader = RunReader(path)
+    wanted = [row.example_id for row in reader.rows()]
+    found: list[list[str]] = []
+    errors: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            found.extend([row.example_id for row in reader.rows()] for _ in range(30))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        reader.close()
+    assert not errors
+    assert found == [wanted] * 90
+
+
+def test_what_is_committed_after_a_snapshot_began_is_seen_by_other_threads(tmp_path: Path) -> None:
+    store = RunFile.create(tmp_path / "run.sqlite", "run", "now", {}, {})
+    store.begin()
+    store.warn(["first"])
+    seen: list[list[str]] = []
+    with store.snapshot():
+        assert store.warnings() == ["first"]
+        store._connection.execute("UPDATE meta SET value = '[\"second\"]' WHERE name = 'warnings'")
+        store._connection.commit()
+        assert store.warnings() == ["first"]
+        thread = threading.Thread(target=lambda: seen.append(store.warnings()))
+        thread.start()
+        thread.join()
+    assert seen == [["second"]]
+    assert store.warnings() == ["second"]

@@ -21,9 +21,6 @@ from context_bench.store.keys import evaluator_key
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import Label
 
-OBJECT_RULE = "given as an object"
-"""What stands in place of a wiring rule where ``evaluate()`` was given the evaluator itself."""
-
 
 @frozen(eq=False)
 class _Ready:
@@ -251,7 +248,7 @@ class Planner:
                 for key, score in (facts.scores if facts else {}).items()
             },
             ranges={f"{prefix}{key}": score.range for key, score in (facts.scores if facts else {}).items()},
-            provenance=_provenance(name, component) | {"rule": OBJECT_RULE},
+            provenance=_provenance(name, component) | {"rule": "given as an object"},
         )
 
     def _headline(self, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:

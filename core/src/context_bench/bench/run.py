@@ -16,7 +16,6 @@ from context_bench.bench.provenance import dependencies, used_distributions
 from context_bench.bench.requests import Request
 from context_bench.errors import ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics.records import metrics_record
-from context_bench.metrics.registry import RunMetric
 from context_bench.metrics.scores import check_score_field
 from context_bench.plugins.hooks import Hooks
 from context_bench.prices import REPORTED_CURRENCY, Prices
@@ -207,7 +206,8 @@ class Run:
             raise RunStoppedError("Interrupted.", str(self.store.path), code) from None
         except ContextBenchError as error:
             answered = self._break_off("stopped")
-            raise RunStoppedError(str(error), str(self.store.path) if answered else None, error.exit_code) from error
+            path = str(self.store.path) if answered and self.store.is_there else None
+            raise RunStoppedError(str(error), path, error.exit_code) from error
         except BaseException:
             self._break_off("stopped")
             raise
@@ -288,7 +288,7 @@ class Run:
         except StoreError:  # it could not be recorded; what ended the session is told, and may be the same
             pass
         answered, failed = self._counted()
-        self._leave()
+        self._leave(is_whole=False)
         if status == "stopped" and self.store.is_new and not answered and not failed:
             self.store.discard()  # a run that could not begin leaves nothing
         return answered
@@ -298,14 +298,23 @@ class Run:
         answered, failed = self._counted()
         self.hooks.run_finished(status, answered + failed, failed)
 
-    def _leave(self) -> None:
+    def _leave(self, is_whole: bool = True) -> None:
         """Close the run file for writing; what is read of it from now on has no lock."""
-        if self.owner is None:
-            self.store.seal()
-        self.store.close()
+        try:
+            if self.owner is None:
+                self.store.seal()
+        except StoreError:
+            if is_whole:
+                raise  # else what ended the session is told
+        finally:
+            self.store.close()
 
     def _counted(self) -> tuple[int, int]:
-        counts = self.store.counts().values()
+        """Return how many rows are answered, and how many failed; none when the file is gone."""
+        try:
+            counts = self.store.counts().values()
+        except StoreError:
+            return 0, 0
         return sum(answered for answered, _ in counts), sum(failed for _, failed in counts)
 
     def _result(self, seconds: float, skipped: int) -> EvalResult:
@@ -344,7 +353,7 @@ def check_metrics(metrics: Sequence[Metric], planner: Planner, streams: Sequence
     if ANY_KEY in known or any(stream.label is None for stream in streams):
         return
     for metric in metrics:
-        check_score_field(metric.metric if isinstance(metric, RunMetric) else metric, (), known)
+        check_score_field(metric, (), known)
 
 
 def _is_late(scorer: Scorer) -> bool:

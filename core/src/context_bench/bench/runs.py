@@ -23,6 +23,7 @@ from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.settings import PluginSettings
 from context_bench.results import EvalResult
 from context_bench.runner.parts import Stream
+from context_bench.store.connection import told_as_damage
 from context_bench.store.reuse import EarlierResponses, run_files
 from context_bench.store.runfile import RunFile
 
@@ -71,7 +72,9 @@ def resume(
     again = f"Call evaluate() again with run_file={str(path)!r} and the same arguments."
     if "systems" not in recorded["config"]:
         raise StoreError(f"{path} was written by evaluate(), which holds objects that no file can keep. {again}")
-    request = change(Request.from_dict(recorded["config"]))
+    with told_as_damage(path):
+        request = Request.from_dict(recorded["config"])
+    request = change(request)
     absent = [f"the {part} {one}" for part, one in request.absent()]
     if absent:
         raise StoreError(

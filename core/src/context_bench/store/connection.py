@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from threading import RLock
+from threading import RLock, local
 from typing import Any
 
 from context_bench.errors import StoreError
@@ -42,8 +42,26 @@ def writing(path: Path) -> sqlite3.Connection:
     return connection
 
 
+class _Open:
+    """One read-only connection of one thread. A snapshot that is open when the source is closed ends first."""
+
+    def __init__(self, number: int, path: Path) -> None:
+        self.number = number
+        self.depth = 0
+        self.is_over = False
+        self.state = _state(path)
+        self.is_frozen = not self.state[-1]
+        self.connection = _reading(path, self.is_frozen)
+
+    def close_soon(self) -> None:
+        """Close the connection as soon as no snapshot is open: one that a thread is reading from must not be closed."""
+        self.is_over = True
+        if self.depth == 0:
+            self.connection.close()
+
+
 class Source:
-    """One read-only connection to a run file, opened when it is first needed and kept until it is closed.
+    """Read-only connections to a run file, one for each thread that reads, opened when first needed and kept.
 
     A file without a write-ahead log is read as it lies, without locks and without any file beside it; that nobody changed
     it meanwhile is found out afterwards.
@@ -51,20 +69,17 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._connection: sqlite3.Connection | None = None
-        self._opened: tuple[Any, ...] = ()
-        self._is_frozen = False
-        self._depth = 0
-        self._times_opened = 0
+        self._mine = local()
+        self._all: list[_Open] = []
+        self._count = 0
         self._lock = RLock()
 
     def close(self) -> None:
-        """Close the connection; the next question opens it again."""
+        """Close the connections; the next question opens one again."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-                self._depth = 0
+            for found in self._all:
+                found.close_soon()
+            self._all.clear()
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -74,11 +89,11 @@ class Source:
             StoreError: The file cannot be read, or holds what no run file holds.
         """
         with told_as_damage(self.path):
-            connection = self._begin()
+            mine = self._begin()
             try:
-                yield connection
+                yield mine.connection
             finally:
-                self._end(connection)
+                self._end(mine)
 
     def lines(self, query: str, values: Sequence[Any] = ()) -> list[Values]:
         """Return all lines of an SQL query."""
@@ -93,35 +108,40 @@ class Source:
             )  # a cursor itself breaks when its connection is gone
 
     def version(self) -> tuple[int, int]:
-        """Return what is another after every change of the file."""
+        """Return the number of this thread's connection, and what is another one after every change that it sees."""
         with self.snapshot() as connection:
             [(version,)] = connection.execute("PRAGMA data_version")
-            return self._times_opened, version
+            return self._mine.open.number, version
 
-    def _begin(self) -> sqlite3.Connection:
+    def _begin(self) -> _Open:
         with self._lock:
-            if self._depth == 0:
-                state = _state(self.path)
-                if self._connection is not None and self._is_frozen and state != self._opened:
-                    self.close()
-                if self._connection is None:
-                    self._opened, self._is_frozen = state, not state[-1]
-                    self._connection = _reading(self.path, self._is_frozen)
-                    self._times_opened += 1
-                self._connection.execute("BEGIN")
-            assert self._connection is not None
-            self._depth += 1
-            return self._connection
+            mine: _Open | None = getattr(self._mine, "open", None)
+            is_idle = mine is not None and not mine.is_over and mine.depth == 0
+            if mine is not None and is_idle and mine.is_frozen and _state(self.path) != mine.state:
+                mine.close_soon()
+                self._all.remove(mine)
+            if mine is None or mine.is_over:
+                self._count += 1
+                mine = _Open(self._count, self.path)
+                self._mine.open = mine
+                self._all.append(mine)
+            if mine.depth == 0:
+                mine.connection.execute("BEGIN")
+            mine.depth += 1
+            return mine
 
-    def _end(self, connection: sqlite3.Connection) -> None:
+    def _end(self, mine: _Open) -> None:
         with self._lock:
-            if self._connection is not connection or self._depth == 0:
-                return  # closed meanwhile
-            self._depth -= 1
-            if self._depth == 0:
-                connection.rollback()
-                if self._is_frozen and _state(self.path) != self._opened:
-                    self.close()
+            mine.depth -= 1
+            if mine.depth == 0:
+                mine.connection.rollback()
+                is_changed = mine.is_frozen and _state(self.path) != mine.state
+                if mine.is_over:
+                    mine.connection.close()
+                elif is_changed:
+                    mine.close_soon()
+                    self._all.remove(mine)
+                if is_changed:
                     raise StoreError(f"The run file {self.path} was changed while it was read. Read it again.")
 
 

@@ -36,6 +36,9 @@ from context_bench.errors import StoreError, UnstorableError
 DIGEST_SIZE = 16
 """Bytes in a digest: 128 bits of BLAKE2b."""
 
+DEEPEST = 200
+"""How deep the lists and mappings of a stored value may stand in one another."""
+
 _TYPE = "$type"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
 _FLOAT = Struct(">d").pack
@@ -97,6 +100,8 @@ def to_json(value: Any) -> str:
     """
     plain = value if _is_plain(value) else _jsonable(value, "")
     text = _readable(plain)
+    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(plain, DEEPEST):
+        raise UnstorableError("", value, f"is nested deeper than {DEEPEST}")
     return text if _encodable(text) else _readable(_without_surrogates(plain))
 
 
@@ -107,9 +112,30 @@ def from_json(text: str) -> Any:
         StoreError: The text is no JSON, or names a type that this version does not know.
     """
     try:
-        return json.loads(text, object_hook=_restore if _TYPE in text else None)
+        found = json.loads(text, object_hook=_restore if _TYPE in text else None)
+    except RecursionError:
+        raise StoreError(f"A stored value is damaged: it is nested deeper than {DEEPEST}.") from None
     except ValueError as error:
         raise StoreError(f"A stored value is damaged: {error}.") from error
+    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(found, DEEPEST):
+        raise StoreError(f"A stored value is damaged: it is nested deeper than {DEEPEST}.")
+    return found
+
+
+def _is_deeper(value: Any, deepest: int) -> bool:
+    """Whether lists and mappings stand in one another deeper than so many times."""
+    level = [value]
+    for _ in range(deepest):
+        level = [
+            item
+            for one in level
+            if isinstance(one, list | dict)
+            for item in (one.values() if isinstance(one, dict) else one)
+            if isinstance(item, list | dict)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def isolate(value: Any) -> Any:

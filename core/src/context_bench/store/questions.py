@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from context_bench.store.connection import Values
+from context_bench.store.encoding import from_json
 from context_bench.store.identity import last_of, sql_example_of, sql_slot_of
 from context_bench.store.reader import RunReader
 from context_bench.store.row_reader import of_types
@@ -175,6 +176,21 @@ def response_keys(reader: RunReader, example: int) -> list[Values]:
     query = "SELECT id, key, hash, reused FROM responses WHERE id BETWEEN ? AND ? ORDER BY id"
     allowed = (_NUMBER, _HASH, _HASH, _NUMBER)
     return list(of_types(allowed, reader.lines(query, example, last_of(example)), "the responses"))
+
+
+def shared_keys(reader: RunReader) -> Iterator[Values]:
+    """Yield response key and identity of every response whose key is valid in other runs."""
+    query = "SELECT responses.key, responses.id FROM responses JOIN systems USING (slot) WHERE shared"
+    return of_types((_HASH, _NUMBER), reader.stream(query), "the responses")
+
+
+def answer(reader: RunReader, number: int) -> tuple[Mapping[str, Any], float] | None:
+    """Return output and latency of a response, or None where there is none."""
+    with reader.snapshot():
+        found = reader.lines("SELECT output, latency FROM responses WHERE id = ?", number)
+        for output, latency in of_types((_TEXT, _REAL), found, "the responses"):
+            return dict(from_json(output)), latency
+    return None
 
 
 def shares_of(reader: RunReader, key: bytes) -> list[bool]:

@@ -39,8 +39,8 @@ class RunReader:
         self.path = path
         self._source = Source(path)
         self._held_against: int | None = None
-        self._places: _Places | None = None
-        self._row_reader_of: tuple[Any, RowReader] | None = None
+        self._places: dict[int, _Places] = {}  # by number of the connection, as the next
+        self._row_readers: dict[int, tuple[Any, RowReader]] = {}
         if not path.is_file():
             raise missing(path)
         self.lines("SELECT 1")
@@ -48,6 +48,8 @@ class RunReader:
     def close(self) -> None:
         """Close the connection."""
         self._source.close()
+        self._places.clear()
+        self._row_readers.clear()
 
     @contextmanager
     def apart(self) -> Iterator[RunReader]:
@@ -193,9 +195,10 @@ class RunReader:
     def _known_places(self) -> _Places:
         with self.snapshot():
             version = self._source.version()
-            if self._places is None or self._places.version != version:
-                self._places = _Places(self, version)
-            return self._places
+            places = self._places.get(version[0])
+            if places is None or places.version != version:
+                places = self._places[version[0]] = _Places(self, version)
+            return places
 
     def rows(self, first: int = 0, last: int = _LAST) -> Iterator[EvalRow]:
         """Yield every row in canonical order, those between two packed identities when they are given.
@@ -216,8 +219,10 @@ class RunReader:
                 yield from reader.read(connection, first, last)
 
     def _row_reader(self) -> RowReader:
-        key = (self._source.version(), self._held_against)
-        if self._row_reader_of is None or self._row_reader_of[0] != key:
+        version = self._source.version()
+        key = (version, self._held_against)
+        known = self._row_readers.get(version[0])
+        if known is None or known[0] != key:
             reader = RowReader(
                 {entry["slot"]: entry["label"] for entry in self.systems()},
                 {label.number: label for label in self.labels()},
@@ -225,8 +230,8 @@ class RunReader:
                 self.baseline(),
                 self.reference(),
             )
-            self._row_reader_of = key, reader
-        return self._row_reader_of[1]
+            known = self._row_readers[version[0]] = (key, reader)
+        return known[1]
 
     @contextmanager
     def baselines(self) -> Iterator[Callable[[int], BaselineRow | None]]:

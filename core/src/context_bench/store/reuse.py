@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from weakref import finalize
 
 from context_bench.errors import StoreError
-from context_bench.store.encoding import from_json
+from context_bench.store.questions import answer, shared_keys
+from context_bench.store.reader import RunReader
 
 
 class EarlierResponses:
@@ -27,24 +26,18 @@ class EarlierResponses:
 
     def __init__(self, files: Iterable[Path]) -> None:
         self._index: dict[bytes, tuple[int, int]] = {}
-        self._connections: list[sqlite3.Connection] = []
+        self._readers: list[RunReader] = []
         for path in files:
-            self._add(path)
+            try:
+                reader = RunReader(path)
+                for key, row in shared_keys(reader):
+                    self._index.setdefault(key, (len(self._readers), row))
+            except StoreError as error:
+                raise StoreError(f"An earlier run cannot be reused: {error} Leave it out, or delete it.") from error
+            self._readers.append(reader)
 
     def __len__(self) -> int:
         return len(self._index)
-
-    def _add(self, path: Path) -> None:
-        query = "SELECT responses.key, responses.id FROM responses JOIN systems USING (slot) WHERE shared"
-        try:
-            connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-            finalize(self, connection.close)
-            number = len(self._connections)
-            self._connections.append(connection)
-            for key, row in connection.execute(query):
-                self._index.setdefault(key, (number, row))
-        except sqlite3.Error as error:
-            raise StoreError(f"The earlier run {path} cannot be read: {error}. Leave it out, or delete it.") from error
 
     def find(self, key: bytes) -> tuple[Mapping[str, Any], float] | None:
         """Return the output and latency of the response with this key, or None."""
@@ -52,9 +45,7 @@ class EarlierResponses:
         if place is None:
             return None
         number, row = place
-        query = "SELECT output, latency FROM responses WHERE id = ?"
-        found = self._connections[number].execute(query, (row,)).fetchone()
-        return (from_json(found[0]), found[1]) if found else None
+        return answer(self._readers[number], row)
 
 
 def run_files(places: Iterable[Path]) -> list[Path]:

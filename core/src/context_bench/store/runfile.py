@@ -112,6 +112,14 @@ class RunFile(RunReader):
         super().close()
         self._closing()
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the file still has its name; somebody may remove or replace it while a run goes on."""
+        try:
+            return os.stat(self.path).st_ino == self._inode
+        except OSError:
+            return False
+
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Open a transaction, for one thread at a time.
@@ -121,11 +129,7 @@ class RunFile(RunReader):
         """
         try:
             with self._lock:
-                try:
-                    is_there = os.stat(self.path).st_ino == self._inode
-                except OSError:
-                    is_there = False
-                if not is_there:
+                if not self.is_there:
                     raise StoreError(
                         f"The run file {self.path} is gone: somebody removed, moved or replaced it while the run went on."
                     )
@@ -135,8 +139,10 @@ class RunFile(RunReader):
             raise StoreError(f"The run file {self.path} cannot be written: {error}.") from error
 
     def discard(self) -> None:
-        """Close the file and remove it, with what SQLite keeps beside it."""
+        """Close the file and remove it, with what SQLite keeps beside it, unless somebody did or replaced it."""
         self.close()
+        if not self.is_there:
+            return
         for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
             self.path.with_name(name).unlink(missing_ok=True)
 
@@ -158,16 +164,16 @@ class RunFile(RunReader):
     def seal(self) -> bool:
         """Close and seal the main file, and return whether it could be: not while another program has the file open."""
         with self._lock:
-            [(seal,)] = self._connection.execute("SELECT value FROM meta WHERE name = 'seal'").fetchall()
-            super().close()
-            self._connection.close()
             try:
+                [(seal,)] = self._connection.execute("SELECT value FROM meta WHERE name = 'seal'").fetchall()
+                super().close()
+                self._connection.close()
                 log = self.path.with_name(f"{self.path.name}-wal")
                 if seal.endswith(OPEN) and not (log.exists() and log.stat().st_size):
                     close_seal(self.path, seal)
                     return True
                 return False
-            except OSError as error:
+            except (OSError, sqlite3.Error) as error:
                 raise StoreError(f"The run file {self.path} cannot be sealed: {error}.") from error
             finally:
                 self._closing()

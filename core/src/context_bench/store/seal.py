@@ -8,13 +8,13 @@ dots in its place. A file that is written to has dots there until the run ends.
 from __future__ import annotations
 
 import os
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 from zlib import crc32
 
 from context_bench.errors import StoreError
+from context_bench.store.connection import Source
 
 OPEN = "." * 8
 _CHUNK = 1 << 20
@@ -45,14 +45,11 @@ def is_sealed(path: Path) -> bool:
     Raises:
         StoreError: The file is not as it was when it was sealed.
     """
-    try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            found = connection.execute("SELECT value FROM meta WHERE name = 'seal'").fetchone()
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise StoreError(f"{path} is no run file, or is damaged: {error}.") from error
-    if found is None:
+    with closing(Source(path)) as source:
+        found = source.lines("SELECT value FROM meta WHERE name = 'seal'")
+    if not found:
         raise StoreError(f"{path} is damaged: it has lost its seal.")
-    seal = str(found[0])
+    seal = str(found[0][0])
     if seal.endswith(f":{OPEN}"):
         return False
     place = _place(path, seal)
