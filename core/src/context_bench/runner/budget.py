@@ -18,8 +18,8 @@ class Budget:
 
     A call whose cost can be expected from its prompt and its longest answer is taken to cost that, times what calls have
     cost beyond their expectation so far. Any other call in flight is taken to cost as much as the dearest one so far.
-    Before the first price is known, one such call goes alone; when it names no price, there is nothing to hold against
-    the budget.
+    Before the first price is known, one such call goes alone; when it names no price, :class:`BudgetGovernor` ends the run
+    where tokens were used, and what used none is free.
 
     Args:
         most: Money, in the currency of the run.
@@ -94,12 +94,13 @@ class BudgetGovernor:
     def __init__(self, budget: Budget, expected: Callable[[Call], float | None], currency: str = "USD") -> None:
         self._budget, self._expected, self._currency = budget, expected, currency
         self._changed = Condition()
+        self._unpriced: str | None = None
 
     def admit(self, call: Call) -> None:
         """Return when the call can be paid.
 
         Raises:
-            CallRefusedError: It might cost more than the run may.
+            CallRefusedError: It might cost more than the run may, or nobody knows what calls cost.
         """
         expected = self._expected(call)
         with self._changed:
@@ -110,9 +111,18 @@ class BudgetGovernor:
                         f"{self._budget.most:g} that it may cost (--max-cost)."
                     )
                 self._changed.wait()
+            if self._unpriced is not None:
+                self._budget.leave(None, False, expected)
+                raise CallRefusedError(
+                    f"--max-cost {self._budget.most:g} cannot hold {self._unpriced}: it answered, its endpoint reports no cost, "
+                    "and its model has no price. Give its price (--prices FILE), or leave --max-cost out."
+                )
 
     def settle(self, call: Call, usage: Usage | None, cost: float | None) -> None:
-        """Count what a call cost."""
+        """Count what a call cost; an answer of an endpoint whose cost nobody knows ends the run, as no limit could."""
         with self._changed:
+            is_paid = usage is not None and (call.endpoint is not None or usage != Usage())
+            if is_paid and cost is None:
+                self._unpriced = self._unpriced or call.system
             self._budget.leave(cost, usage is not None, self._expected(call))
             self._changed.notify_all()
