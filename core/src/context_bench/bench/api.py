@@ -50,6 +50,8 @@ def evaluate(
     allow: Sequence[str] = (),
     prefixes: Mapping[str, str] | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
+    parts: Sequence[str] = (),
+    part_options: Mapping[str, Mapping[str, Any]] | None = None,
     also_metrics: Sequence[Metric | str] = (),
     score_field: str = "score",
     threshold: float = 0.7,
@@ -109,6 +111,8 @@ def evaluate(
         allow: Capabilities that auto-wired evaluators may use, such as ``"network"``.
         prefixes: Prefixes for the keys of evaluators, by name.
         options: Options of evaluators, by name.
+        parts: Run parts to use: preparers, governors and controllers that packages bring.
+        part_options: Options of run parts, by name.
         also_metrics: Metrics added to those.
         score_field: Score that the usual metrics look at; ``"score"`` is each row's headline.
         threshold: What passes, for the usual metrics.

@@ -125,16 +125,16 @@ def price_table() -> Kind:
     )
 
 
-def evaluator_options() -> Kind:
-    """Return the kind of options of evaluators, by the evaluator's name."""
+def evaluator_options(kind: str = "evaluators") -> Kind:
+    """Return the kind of options of evaluators, or of another kind of component, by the component's name."""
 
     def check(value: Any, where: str) -> Any:
         if not isinstance(value, Mapping) or not all(isinstance(given, Mapping) for given in value.values()):
-            raise ConfigurationError(f"{where} is {value!r}, but must be a table with a table for each evaluator.")
+            raise ConfigurationError(f"{where} is {value!r}, but must be a table with a table for each of the {kind}.")
         return {name: dict(given) for name, given in value.items()}
 
     def keep(value: Any, catalog: Any) -> Any:
-        return {name: without_secrets(catalog, "evaluators", name, given) for name, given in value.items()}
+        return {name: without_secrets(catalog, kind, name, given) for name, given in value.items()}
 
     return Kind("table", check, stored=keep, python="Mapping[str, Mapping[str, Any]]")
 

@@ -30,6 +30,7 @@ from context_bench.bench.entries import Examples
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
 from context_bench.bench.run import Run, Warnings, check_metrics
+from context_bench.bench.run_parts import described_parts, load_parts
 from context_bench.bench.secrets import is_redacted, secrecy_of
 from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError
@@ -108,7 +109,11 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
     Raises:
         ContextBenchError: Something is wrong with the request, or something that it needs is not there.
     """
-    request = settled(catalog, request)
+    if request.locked is not None:
+        check_lock(Path(request.locked), {}, parts=described_parts(catalog, request))
+    parts = load_parts(catalog, request, os.environ)
+    kept = request
+    request = settled(catalog, parts.prepared(request))
     _require_everything(catalog, request)
     hooks = Hooks(catalog)
     planner = _planner(catalog, request, hooks, place, warnings)
@@ -124,8 +129,8 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
     metrics = request.metrics_of(catalog)
     check_metrics(metrics, planner, streams)
     size = request.size()
-    kept = request.to_dict(catalog)
-    store = place.create(kept)
+    recorded = (settled(catalog, kept) if parts.preparers else request).to_dict(catalog)
+    store = place.create(recorded)
     planner.attach(store)
     return Run(
         request=request,
@@ -134,6 +139,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
         streams=streams,
         planner=planner,
         hooks=hooks,
+        parts=parts,
         metrics=metrics,
         warnings=warnings,
         tokenizer=tokenizer,
@@ -143,7 +149,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
         reference=reference,
         progress=_progress(request, slots, size),
         expected=None if size is None else size * len(slots) * request.samples,
-        config={"request": kept, "run_file": "" if place.owner is not None else str(store.path)},
+        config={"request": recorded, "run_file": "" if place.owner is not None else str(store.path)},
         owner=place.owner,
     )
 

@@ -316,6 +316,18 @@ class Request:
     options: Mapping[str, Mapping[str, Any]] = parameter(
         evaluator_options(), dict, "Options of evaluators, by name.", key="evaluators", keyed=True, secret=True
     )
+    parts: tuple[str, ...] = parameter(
+        names(is_repeated=True),
+        (),
+        "Use a run part: a preparer, governor or controller that a package brings.",
+        "--part",
+        metavar="NAME",
+        key="run.parts",
+        told="Run parts to use: preparers, governors and controllers that packages bring.",
+    )
+    part_options: Mapping[str, Mapping[str, Any]] = parameter(
+        evaluator_options("run_parts"), dict, "Options of run parts, by name.", key="run-parts", secret=True
+    )
     metrics: tuple[Any, ...] | None = parameter(
         names(thing="Metric"),
         None,

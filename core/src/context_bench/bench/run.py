@@ -14,6 +14,7 @@ from context_bench.bench.builders import baseline_of
 from context_bench.bench.planner import Planner
 from context_bench.bench.provenance import dependencies, used_distributions
 from context_bench.bench.requests import Request
+from context_bench.bench.run_parts import RunParts
 from context_bench.errors import ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics.records import metrics_record
 from context_bench.metrics.scores import check_score_field
@@ -92,6 +93,7 @@ class Run:
         streams: The datasets.
         planner: Wires evaluators.
         hooks: Lifecycle hooks.
+        parts: Preparers, governors and controllers that packages bring.
         metrics: What the rows are added up to.
         warnings: Is told what the user should know.
         tokenizer: Counts tokens.
@@ -111,6 +113,7 @@ class Run:
     streams: Sequence[Stream]
     planner: Planner
     hooks: Hooks
+    parts: RunParts
     metrics: Sequence[Metric]
     warnings: Warnings
     tokenizer: Tokenizer
@@ -165,7 +168,11 @@ class Run:
         try:
             self.store.settle_headlines()
             self._end("finished")
-            return self._result(perf_counter() - started, feed.skipped)
+            result = self._result(perf_counter() - started, feed.skipped)
+            code = self.parts.exit_code(result)
+            if code is not None:
+                result.config["exit_code"] = code
+            return result
         finally:
             self._leave()
 
@@ -182,6 +189,8 @@ class Run:
             if stream.label is not None:
                 self.planner.wire(stream.label)
         self._record_dependencies()
+        if self.parts.described:
+            self.store.add_provenance({"run_parts": self.parts.described})
         self.store.keep_metrics(metrics_record(self.metrics))
         baseline = baseline_of([slot.label for slot in self.slots], self.request.baseline)
         told = [
@@ -219,7 +228,7 @@ class Run:
                 self.progress.close()
 
     def _admission(self) -> Admission:
-        governors: list[Governor] = []
+        governors: list[Governor] = list(self.parts.governors)
         if self.request.max_cost is not None:
             budget = Budget(self.request.max_cost, spent(self.store))
             governors.append(BudgetGovernor(budget, self._expected_cost, self.prices.currency))
@@ -250,7 +259,8 @@ class Run:
         return found
 
     def _watch(self) -> Callable[[StoredRow], None] | None:
-        if self.progress is None and not self.hooks.watch_rows and self.request.max_failed is None:
+        is_watched = self.hooks.watch_rows or bool(self.parts.controllers)
+        if self.progress is None and not is_watched and self.request.max_failed is None:
             return None
         failures = Failures(self.request.max_failed, self.expected)
 
@@ -258,10 +268,11 @@ class Run:
             failures.row(row)
             if self.progress is not None:
                 self.progress.row(row)
-            if self.hooks.watch_rows:
+            if self.hooks.watch_rows or self.parts.controllers:
                 number = row.id.pack()
                 for finished in self.store.rows(number, number):
                     self.hooks.row_finished(finished)
+                    self.parts.row_finished(finished)
 
         return watch
 

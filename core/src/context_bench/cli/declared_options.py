@@ -111,4 +111,9 @@ def with_declared_flags(catalog: Catalog, request: Any, flags: Mapping[str, Any]
         for option in component.facts.options.values() if component.facts else ():
             if option.flag and option.flag in values and component.called_by_id().state == OK:
                 options.setdefault(component.name, {})[option.name] = values[option.flag]
-    return evolve(request, options=options)
+    parts = {name: dict(given) for name, given in request.part_options.items()}
+    for component in catalog.of_kind("run_parts"):
+        for option in component.facts.options.values() if component.facts else ():
+            if option.flag and option.flag in values and component.called_by_id().state == OK:
+                parts.setdefault(component.name, {})[option.name] = values[option.flag]
+    return evolve(request, options=options, part_options=parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,13 @@ def show_plan(plan: Any) -> None:
     from context_bench.bench.wiring_report import plan_report
 
     _show(plan_report(plan))
+
+
+def show_parts(parts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write which run parts a run would use."""
+    for name, part in parts.items():
+        options = ", ".join(f"{key}={value}" for key, value in part["options"].items())
+        say(f"run part {styled(name, bold=True)}: {part['kind']}{f' ({options})' if options else ''}")
 
 
 def _show(report: dict[str, Any]) -> None:

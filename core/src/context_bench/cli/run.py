@@ -84,6 +84,7 @@ def run(
     """
     from context_bench.bench import runs
     from context_bench.bench.preparation import plan
+    from context_bench.bench.run_parts import described_parts
     from context_bench.plugins.lock import FILE_NAME, check_lock
 
     project = load_project(flags["project_path"])
@@ -93,12 +94,14 @@ def run(
     allowed = _ALLOWED if request.max_failed is None else request.max_failed
     request = evolve(request, max_failed=allowed, locked=None if lock_path is None else str(lock_path))
     _warn_of_broken(catalog)
+    parts = described_parts(catalog, request)
     plans = plan(catalog, request, warn if dry_run else None)
     if lock_path is not None and dry_run:
-        check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()})
+        check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
     if dry_run:
-        from context_bench.cli.explain import show_plan
+        from context_bench.cli.explain import show_parts, show_plan
 
+        show_parts(parts)
         for one in plans.values():
             show_plan(one)
         return 0
@@ -115,7 +118,8 @@ def run(
         return error.exit_code
     reports.write(result)
     click.echo(f"Run file: {path}", err=True)
-    return failed_share(result, allowed, path)
+    code = failed_share(result, allowed, path)
+    return code or result.config.get("exit_code", 0)
 
 
 @click.command(cls=DeclaredOptions)
@@ -127,6 +131,7 @@ def run(
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     """Write down which evaluators score which dataset, so that `run --locked` notices any change."""
     from context_bench.bench.preparation import plan
+    from context_bench.bench.run_parts import described_parts
     from context_bench.plugins.lock import FILE_NAME, write_lock
 
     project = load_project(flags["project_path"])
@@ -136,7 +141,8 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
         raise ConfigurationError("There is no dataset to lock. Name one with --dataset, or a label with --label.")
     plans = plan(catalog, request, warn, labels)
     path = lock_file or Path(FILE_NAME)
-    write_lock(path, {label: one.to_dict() for label, one in plans.items()}, __version__)
+    parts = described_parts(catalog, request)
+    write_lock(path, {label: one.to_dict() for label, one in plans.items()}, __version__, parts)
     click.echo(f"Locked {', '.join(plans)} in {path}.")
 
 

@@ -14,13 +14,18 @@ FORMAT = 1
 FILE_NAME = "context-bench.lock"
 
 
-def write_lock(path: Path, plans: Mapping[str, Mapping[str, Any]], version: str = __version__) -> None:
-    """Write the plans of some datasets, by label, to ``path``.
+def write_lock(
+    path: Path,
+    plans: Mapping[str, Mapping[str, Any]],
+    version: str = __version__,
+    parts: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Write the plans of some datasets, by label, and the run parts, by id, to ``path``.
 
     Raises:
         ConfigurationError: The file cannot be written.
     """
-    document = {"format": FORMAT, "context_bench": version, "datasets": plans}
+    document = {"format": FORMAT, "context_bench": version, "datasets": plans, **({"parts": parts} if parts else {})}
     text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     try:
         path.write_text(text, encoding="utf-8")
@@ -28,8 +33,13 @@ def write_lock(path: Path, plans: Mapping[str, Mapping[str, Any]], version: str 
         raise ConfigurationError(f"The lock file {path} cannot be written: {error}.") from error
 
 
-def check_lock(path: Path, plans: Mapping[str, Mapping[str, Any]], version: str = __version__) -> None:
-    """Compare the plans of this run, and the version of core, with the locked ones.
+def check_lock(
+    path: Path,
+    plans: Mapping[str, Mapping[str, Any]],
+    version: str = __version__,
+    parts: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Compare the plans of this run, the version of core, and the run parts where they are given, with the locked ones.
 
     Raises:
         ConfigurationError: There is no readable lock file.
@@ -37,6 +47,7 @@ def check_lock(path: Path, plans: Mapping[str, Mapping[str, Any]], version: str 
     """
     locked = _read(path)
     differences = [] if locked.get("context_bench") == version else [_change("context-bench", locked, version)]
+    differences += [] if parts is None else sorted(_part_differences(locked.get("parts", {}), parts))
     for label, plan in plans.items():
         name = label or "rows without a label"
         before = locked["datasets"].get(label)
@@ -65,6 +76,16 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _change(name: str, locked: Mapping[str, Any], version: str) -> str:
     return f"{name}: version was {locked.get('context_bench')!r}, is {version!r}"
+
+
+def _part_differences(before: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for name in before.keys() | now.keys():
+        if name not in before:
+            yield f"the run part {name} is not in the lock file"
+        elif name not in now:
+            yield f"the run part {name} is locked, but this run does not use it"
+        elif before[name] != now[name]:
+            yield f"the run part {name} was {before[name]!r}, is {now[name]!r}"
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

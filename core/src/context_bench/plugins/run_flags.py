@@ -32,6 +32,7 @@ RUN_FLAGS = (
     "--name",
     "--order",
     "--output",
+    "--part",
     "--prefix",
     "--prices",
     "--project",

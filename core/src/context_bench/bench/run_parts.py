@@ -1,0 +1,130 @@
+"""Run parts: what packages bring beside systems and evaluators - preparers, governors, derived jobs and controllers.
+
+A part is active when it is named, or when one of its options is given. It is loaded before anything else of the run is set
+up, and stands in the plan, the lock file and the run file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from context_bench.bench.requests import Request
+from context_bench.bench.secrets import without_secrets
+from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
+from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.loading import build
+from context_bench.protocols import Controller, DerivedJob, Governor, Preparer
+from context_bench.records import EvalRow
+
+_PROTOCOLS: Mapping[str, type] = {
+    "preparer": Preparer,
+    "governor": Governor,
+    "derived-job": DerivedJob,
+    "controller": Controller,
+}
+
+
+@frozen(eq=False)
+class RunParts:
+    """The active parts of one run, in the order of their ids.
+
+    Attributes:
+        preparers, governors, derived_jobs, controllers: The parts by what they are.
+        described: What is recorded of each.
+    """
+
+    preparers: Sequence[Preparer] = ()
+    governors: Sequence[Governor] = ()
+    derived_jobs: Sequence[DerivedJob] = ()
+    controllers: Sequence[Controller] = ()
+    described: Mapping[str, Mapping[str, Any]] = {}
+
+    def prepared(self, request: Request) -> Request:
+        """Return the request with the systems that the preparers make of its own, one preparer after the other."""
+        for part in self.preparers:
+            systems = _guarded(part, part.prepare, request.systems, request)
+            request = evolve(request, systems=tuple(systems))
+        return request
+
+    def row_finished(self, row: EvalRow) -> None:
+        """Show a row to the controllers.
+
+        Raises:
+            ContextBenchError: One of them stops the run; the message is its reason.
+        """
+        for part in self.controllers:
+            reason = _guarded(part, part.row_finished, row)
+            if reason is not None:
+                raise ContextBenchError(f"{part.name} stopped the run: {reason}")
+
+    def exit_code(self, result: Any) -> int | None:
+        """Return the highest exit code that a controller sets; None when none sets one."""
+        codes = [_guarded(part, part.finished, result) for part in self.controllers]
+        return max((code for code in codes if code is not None), default=None)
+
+
+def described_parts(catalog: Catalog, request: Request) -> dict[str, dict[str, Any]]:
+    """Return what is recorded of the active parts of a request, by their ids; nothing is imported.
+
+    Raises:
+        ContextBenchError: A name is unknown, or a part cannot be used.
+    """
+    return {
+        component.id: {
+            "kind": component.facts.part_kind if component.facts else "",
+            "version": component.facts.version if component.facts else "",
+            "distribution_version": component.distribution.version,
+            "manifest_sha256": component.distribution.manifest_hash,
+            "options": without_secrets(catalog, "run_parts", component.name, options),
+        }
+        for component, options in _active(catalog, request)
+    }
+
+
+def load_parts(catalog: Catalog, request: Request, environ: Mapping[str, str]) -> RunParts:
+    """Return the active parts of a request, set up.
+
+    Raises:
+        ContextBenchError: A part cannot be loaded or set up, or is not what its manifest says.
+    """
+    found: dict[str, list[Any]] = {kind: [] for kind in _PROTOCOLS}
+    for component, options in _active(catalog, request):
+        kind = component.facts.part_kind if component.facts else ""
+        part = build(component, options, environ)
+        if kind not in _PROTOCOLS or not isinstance(part, _PROTOCOLS[kind]):
+            raise PluginError(
+                f"The run part {component.id} is no {kind or 'run part'}: it lacks a method. "
+                f"Tell the authors of {component.distribution.name}, or leave it out."
+            )
+        found[kind].append(part)
+    if found["derived-job"]:
+        names = ", ".join(part.name for part in found["derived-job"])
+        raise ConfigurationError(f"This version runs no derived jobs yet: leave {names} out.")
+    return RunParts(
+        found["preparer"],
+        found["governor"],
+        found["derived-job"],
+        found["controller"],
+        described_parts(catalog, request),
+    )
+
+
+def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Mapping[str, Any]]]:
+    chosen: dict[str, tuple[Component, dict[str, Any]]] = {}
+    for name in (*request.parts, *request.part_options):
+        component = catalog.find("run_parts", name).require_ok()
+        chosen.setdefault(component.id, (component, {}))[1].update(request.part_options.get(name, {}))
+    for _, pair in sorted(chosen.items()):
+        yield pair
+
+
+def _guarded(part: Any, method: Any, *arguments: Any) -> Any:
+    try:
+        return method(*arguments)
+    except ContextBenchError:
+        raise
+    except Exception as error:
+        raise PluginError(f"The run part {part.name} failed: {type(error).__name__}: {error}") from error
