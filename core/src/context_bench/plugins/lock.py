@@ -46,7 +46,9 @@ def check_lock(
         LockDriftError: Anything differs; the message lists every difference.
     """
     locked = _read(path)
-    differences = [] if locked.get("context_bench") == version else [_change("context-bench", locked, version)]
+    differences = (
+        [] if not plans or locked.get("context_bench") == version else [_change("context-bench", locked, version)]
+    )
     differences += [] if parts is None else sorted(_part_differences(locked.get("parts", {}), parts))
     for label, plan in plans.items():
         name = label or "rows without a label"
