@@ -12,7 +12,7 @@ import pytest
 from context_bench import EvalResult, evaluate
 from context_bench.bench.reading import read_result
 from context_bench.metrics import MeanScore
-from context_bench.records import EvalRow
+from context_bench.records import EvalRow, Failure
 from context_bench.reporters import CsvReporter, JsonReporter, TableReporter
 
 EXAMPLES = [{"id": str(number), "question": "two words", "answer": "a"} for number in range(8)]
@@ -189,7 +189,7 @@ def test_every_score_is_in_the_summary_by_dataset_and_an_evaluator_that_said_not
     [scores] = result.summary["honest"]["scores"].values()
     assert scores["rare"]["mean"] == 0.5
     assert (scores["rare"]["n"], scores["rare"]["unscored"]) == (1, 7)
-    assert scores["rare"]["datasets"]["a"] == {"mean": 0.5, "n": 1, "unscored": 1}
+    assert scores["rare"]["datasets"]["a"] == {"mean": 0.5, "n": 1, "failed": 0, "unscored": 1}
     assert scores["one"]["datasets"]["b"]["n"] == 6
     assert "rare" in table(result)
     rows = [EvalRow("s", str(n), {}, keys={}, unscored={"d/judge": "unreadable"}) for n in range(3)]
@@ -198,7 +198,8 @@ def test_every_score_is_in_the_summary_by_dataset_and_an_evaluator_that_said_not
     from context_bench.records import KeyMeaning
 
     rows = [evolve(row, keys={"quality": KeyMeaning("d/judge")}) for row in rows]
+    rows[2:] = [evolve(rows[2], unscored={}, errors=(Failure("system", "E", "down"),))]  # its worst value is no verdict
     silent = EvalResult(rows, [MeanScore()], {}, {})
-    assert silent.warnings == ("d/judge scored none of 3 rows: unreadable (3).",)
+    assert silent.warnings == ("d/judge scored none of 2 rows: unreadable (2).",)
     assert json.loads(silent.to_json())["warnings"] == list(silent.warnings)
-    assert "Warning: d/judge scored none of 3 rows" in table(silent)
+    assert "Warning: d/judge scored none of 2 rows" in table(silent)

@@ -37,7 +37,8 @@ class ScoreMeans:
     def to_dict(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Return ``mean``, ``n``, ``unscored`` and the same by dataset under ``datasets``, by evaluator and by score.
 
-        ``n`` counts the rows that the mean is of; a score that no row has is there with an ``n`` of 0 and no mean.
+        ``n`` counts the rows that the mean is of, ``failed`` those of them that have the worst value for a
+        failure; a score that no row has is there with an ``n`` of 0 and no mean.
         """
         found: dict[str, dict[str, dict[str, _Mean]]] = {}
         undeclared = {key: None for group in self._groups.values() for key in group.undeclared}
@@ -60,10 +61,10 @@ class ScoreMeans:
 class _Mean:
     """A sum that forgets no digit (Neumaier 1974), how many values it is of, and how many rows have none."""
 
-    __slots__ = ("count", "lost", "rows", "total")
+    __slots__ = ("count", "failed", "lost", "rows", "total")
 
     def __init__(self) -> None:
-        self.count = self.rows = 0
+        self.count = self.failed = self.rows = 0
         self.total = self.lost = 0.0
 
     def add(self, value: float) -> None:
@@ -78,10 +79,11 @@ class _Mean:
         self.count += other.count - 1
         self.lost += other.lost
         self.rows += other.rows
+        self.failed += other.failed
 
     def to_dict(self) -> dict[str, Any]:
         mean = {"mean": (self.total + self.lost) / self.count} if self.count else {}
-        return {**mean, "n": self.count, "unscored": self.rows - self.count}
+        return {**mean, "n": self.count, "failed": self.failed, "unscored": self.rows - self.count}
 
 
 class _Group:
@@ -120,6 +122,7 @@ class _Group:
                 value = row.value(key)
                 if value is not None:
                     mean.add(value)
+                    mean.failed += 1
 
     def means(self) -> list[tuple[str, str, _Mean]]:
         """Return evaluator, score and mean of each."""

@@ -133,7 +133,7 @@ def silent_evaluators(rows: Sequence[EvalRow], summary: Mapping[str, Mapping[str
     speaking: set[str] = set()
     for system, values in summary.items():
         for evaluator, scores in values[SCORES].items():
-            if evaluator != ANY_KEY and scores and not any(score["n"] for score in scores.values()):
+            if evaluator != ANY_KEY and scores and not any(score["n"] - score["failed"] for score in scores.values()):
                 silent.setdefault(evaluator, []).append(system)
             else:
                 speaking.add(evaluator)

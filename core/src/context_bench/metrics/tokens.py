@@ -74,6 +74,8 @@ class TrueCompression(ByColumns):
         counts: dict[str, float] = {"num_compared": compared, "num_uncompared": columns.rows - compared}
         if not compared:
             return counts
+        for key in ("tokens_saved", "tokens_saved_mean", "compression_factor"):
+            columns.sources[key] = (REPORTED, compared / max(columns.answered, compared))
         return {
             "tokens_saved": 1 - columns.compared_tokens / columns.baseline_tokens,
             "tokens_saved_mean": math.fsum(columns.savings) / compared,

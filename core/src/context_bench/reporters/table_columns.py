@@ -33,11 +33,7 @@ class Column:
         value = values.get(self.key)
         source = values.get(SOURCES, {}).get(self.key, {"covered": 1.0})
         if source["covered"] < 1:
-            return (
-                f"- ({100 * source['covered']:.0f} %)"
-                if value is None or self.form == "number"
-                else _FORMS[self.form](value)
-            )
+            return f"- ({100 * source['covered']:.0f} %)"
         return "-" if value is None else _FORMS[self.form](value)
 
 
@@ -90,7 +86,7 @@ def score_table(result: EvalResult) -> tuple[list[str], list[list[str]]]:
     missing = []
     for key, evaluator in names:
         found = [scores.get(evaluator, {}).get(key, _NONE) for scores in by_system]
-        if key not in headlines and any(score["n"] for score in found):
+        if key not in headlines and any(score["n"] - score["failed"] for score in found):
             means = [_FORMS["score"](score["mean"]) if score["n"] else "-" for score in found]
             lines.append([key, evaluator.rpartition("/")[2].strip(ANY_KEY), *means])
             missing.append(sum(score["unscored"] for score in found))
@@ -100,7 +96,7 @@ def score_table(result: EvalResult) -> tuple[list[str], list[list[str]]]:
     return headings, lines
 
 
-_NONE = {"n": 0, "unscored": 0}
+_NONE = {"n": 0, "failed": 0, "unscored": 0}
 
 
 def notes(result: EvalResult) -> Sequence[str]:
@@ -229,6 +225,8 @@ def _money(value: float) -> str:
 
 
 def _seconds(value: float) -> str:
+    if value == 0:
+        return "0 s"
     if value >= 1:
         return f"{value:.2f} s"
     return f"{value * 1e3:.1f} ms" if value >= 1e-3 else f"{value * 1e6:.0f} us"

@@ -1,0 +1,91 @@
+"""Reports of one result, held against files that a person can read: ``tests/core/golden``.
+
+Three systems on two datasets: the baseline, a proxy that drops usage and waits, and one that is dead after two rows.
+``python tests/core/test_golden_reports.py`` writes the files anew; look at them before you commit them.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from context_bench.metrics.registry import metrics_for
+from context_bench.plugins.discovery import discover
+from context_bench.records import BaselineRow, EvalRow, Failure, KeyMeaning, Usage
+from context_bench.reporters import CsvReporter, JsonReporter, MarkdownReporter, TableReporter
+from context_bench.results import EvalResult
+
+GOLDEN = Path(__file__).parent / "golden"
+KEYS = {"f1": KeyMeaning("acme/words"), "recall": KeyMeaning("acme/words"), "quality": KeyMeaning("acme/judge")}
+SYSTEMS = ("direct", "gateway", "dead")
+REPORTS = {
+    "table.txt": TableReporter(),
+    "brief.txt": TableReporter(brief=True),
+    "narrow.txt": TableReporter(),
+    "report.md": MarkdownReporter(),
+    "report.json": JsonReporter(),
+    "report.csv": CsvReporter(),
+}
+
+
+def rows() -> list[EvalRow]:
+    """Return six rows of each system, in canonical order."""
+    return [row(system, number) for number in range(6) for system in SYSTEMS]
+
+
+def row(system: str, number: int) -> EvalRow:
+    common = {
+        "dataset": "calls" if number < 3 else "mail",
+        "headline": "f1",
+        "keys": KEYS,
+        "position": number,
+        "slot": SYSTEMS.index(system),
+        "input_tokens": 100,
+        "baseline": BaselineRow(120, 0.002),
+    }
+    if system == "dead" and number >= 2:
+        failure = Failure("system", "ConnectionError", "refused", attempts=3)
+        return EvalRow(system, str(number), {}, errors=(failure,), latency=0.5, **common)
+    f1 = {"direct": 0.75, "gateway": 0.5, "dead": 1.0}[system]
+    usage = None if system == "gateway" else Usage(120 if system == "direct" else 60, 10, cost=0.002)
+    waits = {"attempts": 3, "waiting": 2.0, "attempt_latency": 0.02} if system == "gateway" else {"attempts": 1}
+    return EvalRow(
+        system,
+        str(number),
+        {"f1": f1, **({"recall": 1.0} if number % 2 else {})},
+        unscored={"acme/judge": "the reply is no verdict"},
+        response=f"=answer {number}",
+        response_tokens=10,
+        latency=0.02 * (number + 1),
+        usage=usage,
+        cost=None if usage is None else usage.cost,
+        metadata=waits,
+        **common,  # type: ignore[arg-type]
+    )
+
+
+def result() -> EvalResult:
+    config = {"systems": list(SYSTEMS), "datasets": ["calls", "mail"], "baseline": "direct", "num_examples": 6}
+    core = [c.id for c in discover().of_kind("metrics") if c.distribution.name == "context-bench"]
+    defaults = {metric.component for metric in metrics_for(discover())}  # type: ignore[attr-defined]
+    return EvalResult(rows(), metrics_for(discover(), [name for name in core if name in defaults]), {}, config)
+
+
+def written(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("COLUMNS", "40" if name == "narrow.txt" else "80")
+    stream = io.StringIO()
+    REPORTS[name].write(result(), stream)
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_equals_its_golden_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert written(name, monkeypatch) == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for report in REPORTS:
+        with pytest.MonkeyPatch.context() as patch:
+            (GOLDEN / report).write_text(written(report, patch), encoding="utf-8")
