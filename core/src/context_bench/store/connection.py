@@ -103,9 +103,8 @@ class Source:
     def stream(self, query: str, values: Sequence[Any] = ()) -> Iterator[Values]:
         """Yield the lines of an SQL query over one snapshot of the file."""
         with self.snapshot() as connection:
-            yield from map(
-                tuple, connection.execute(query, values)
-            )  # a cursor itself breaks when its connection is gone
+            found = connection.execute(query, values)
+            yield from iter(found.fetchone, None)  # not from the cursor: it cannot be closed after its connection
 
     def version(self) -> tuple[int, int]:
         """Return the number of this thread's connection, and what is another one after every change that it sees."""
