@@ -12,6 +12,7 @@
      +- StoreError                     a run file that cannot be written or trusted
      |   +- UnstorableError            a value that has no stable written form
      +- CallRefusedError               a governor does not let a call be made
+     +- UndecidedError                 an evaluator cannot tell, this time: a failure of the row, and no score
      +- RunStoppedError                a run that ended early and can be resumed
 
 A message says what is wrong, where, and what to do.
@@ -109,6 +110,14 @@ class UnstorableError(StoreError):
 
 class CallRefusedError(ContextBenchError):
     """A governor of the run does not let a call be made; the run stops with this reason, and can be resumed."""
+
+
+class UndecidedError(ContextBenchError):
+    """An evaluator ran out of time, or lost what it asks, before it could tell.
+
+    Raised by evaluators. The row fails for this evaluator and keeps the cause; nothing is ever reused of it, and a rescore
+    asks again. It is neither a zero, which would have been measured, nor unscored, which is for rows that hold nothing to score.
+    """
 
 
 class RunStoppedError(ContextBenchError):

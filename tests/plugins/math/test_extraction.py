@@ -78,7 +78,7 @@ CASES = [
     ("last", "So $a = 2$ and finally $b = \\sqrt{5}$ follows.", "b = \\sqrt{5}"),
     ("last", "Hence she pays 1,000.50€ now", "1,000.50€ now"),
     ("last", "We need 2 1/2 cups", "2 1/2 cups"),
-    ("last", "The total is\n9 * 2 = <<9*2=18>>18 dollars", "9 * 2 = 18 dollars"),
+    ("last", "The total is\n9 * 2 = <<9*2=18>>18 dollars", "18 dollars"),
     ("last", "I called AZYUK2A", ""),
 ]
 

@@ -8,6 +8,7 @@ from importlib import metadata
 from typing import Any, NamedTuple
 
 from context_bench.answers import NO_ANSWER, answer_of, gold
+from context_bench.errors import UndecidedError
 from context_bench.records import Scores
 from context_bench_math import exact, limits
 from context_bench_math.extraction import Extraction, extract, extract_reference
@@ -16,6 +17,13 @@ from context_bench_math.reading import Reading, read
 
 _LONGEST_FOR_ALGEBRA = 2000
 _LONGEST_DETAIL = 500
+_GAVE_UP = {
+    "timeout": "it took longer than it may (option timeout, seconds of processor time)",
+    "crash": "its process was killed, twice",
+    "MemoryError": "it ran out of memory",
+}
+_DECISIONS = frozenset(["yes", "no", "true", "false"])
+_DECIDES = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 _POINT_GROUPS = re.compile(r"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?![\d.])")
 _WRITERS_OF_POINT_GROUPS = re.compile(r"\b(?:antwort|respuesta|resposta|risposta)", re.IGNORECASE)
 _LANGUAGES_WITH_POINT_GROUPS = frozenset(
@@ -36,11 +44,11 @@ class MathEquivalence:
     """1.0 where the answer that a response concludes with equals the reference as mathematics, else 0.0.
 
     The answer is found by ``extract``. A cheap tier compares writings, numbers and lists of numbers exactly; what it cannot
-    decide goes to math-verify (SymPy) in a worker process with a deadline. False positives are worse than misses: what
-    cannot be decided in time counts as wrong, with ``timeout`` in the details.
+    decide goes to math-verify (SymPy) in a worker process with a limit of processor time. What takes longer is undecided:
+    an error, which the runner keeps as a failure of the row, and no 0.0. False positives are worse than misses.
 
     Score keys: ``math_equiv``. Details: ``extracted``, ``rule``, ``tier`` (``exact``, ``symbolic`` or ``refused``), and
-    ``timeout`` or ``error`` where computer algebra gave up.
+    ``error`` where computer algebra could not read a text.
 
     Args:
         decimal_places: To how many decimal places a number with a decimal point has to agree with the reference.
@@ -69,21 +77,30 @@ class MathEquivalence:
 
         Returns:
             ``{"math_equiv": 0.0 or 1.0}``, or ``{}`` where there is no reference or no response.
+
+        Raises:
+            UndecidedError: Computer algebra took too long, or its process was killed.
         """
         found, response = gold(original), answer_of(processed)
         if not found.texts or response is None:
             return Scores({}, {"unscored": found.reason or NO_ANSWER})
         references = [extract_reference(text) for text in found.texts]
+        if response.strip() in (text.strip() for text in found.texts):
+            extracted = response.strip()[:_LONGEST_DETAIL]
+            return Scores({"math_equiv": 1.0}, {"extracted": extracted, "rule": "identical", "tier": "exact"})
         extraction = extract(response)
-        verdict = self._best(references, extraction, _has_point_groups(original, response, extraction))
+        verdict = _decision(references, extraction, response) or self._best(
+            references, extraction, _has_point_groups(original, response, extraction)
+        )
+        if why := _GAVE_UP.get(verdict.undecided.partition(":")[0]):
+            answer = verdict.extracted[:80]
+            raise UndecidedError(f"Computer algebra could not say whether {answer!r} is the reference: {why}.")
         details: dict[str, Any] = {
             "extracted": verdict.extracted[:_LONGEST_DETAIL],
             "rule": extraction.rule,
             "tier": verdict.tier,
         }
-        if verdict.undecided == "timeout":
-            details["timeout"] = True
-        elif verdict.undecided:
+        if verdict.undecided:
             details["error"] = verdict.undecided
         return Scores({"math_equiv": float(verdict.equal)}, details)
 
@@ -129,6 +146,15 @@ class MathEquivalence:
             return Verdict(False, answer, "refused")
         outcome = self._pool.compare(_for_algebra(text, reference), _for_algebra(answer, reading), self.decimal_places)
         return Verdict(outcome.equal, answer, "symbolic", outcome.undecided)
+
+
+def _decision(references: Sequence[str], extraction: Extraction, response: str) -> Verdict | None:
+    """The verdict where the reference is yes or no, and the response begins its answer with one of them."""
+    wanted = {text.strip().strip(".").lower() for text in references}
+    if not wanted <= _DECISIONS:
+        return None
+    said = _DECIDES.match(response if extraction.rule in ("bare", "last", "none") else extraction.said)
+    return None if said is None else Verdict(said[1].lower() in wanted, said[1], "exact")
 
 
 def _checked(name: str, value: Any, kind: Any, lowest: float, highest: float) -> Any:

@@ -86,9 +86,12 @@ def _is_single(reference: Reading, answer: Reading, places: int) -> bool | None:
 def _is_same_list(reference: Reading, answer: Reading, places: int) -> bool | None:
     """Compare two lists: sets in any order, others item by item; brackets that say different things are not equal."""
     sets = ("", "{}")
-    if reference.brackets in sets and answer.brackets in (*sets, "()"):
+    if reference.brackets in sets and answer.brackets in sets:
         return _is_same_set(reference.items, answer.items, places)
-    if reference.brackets == answer.brackets or (reference.brackets == "()" and answer.brackets in sets):
+    by_place = (
+        answer.brackets in sets if reference.brackets == "()" else answer.brackets == "()" and not reference.brackets
+    )
+    if reference.brackets == answer.brackets or by_place:  # a list is a point only in the point's order
         return _is_same_sequence(reference.items, answer.items, places)
     return None if reference.brackets in sets else False
 

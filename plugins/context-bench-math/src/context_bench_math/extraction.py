@@ -31,6 +31,10 @@ _LEAD = re.compile(
     r"[\s*_`\"'(:$\\[]*(?:(?:approximately|about|around|roughly|simply|just|exactly|only|a\s+total\s+of|equal\s+to)\s+)?[\s$€£¥(\\[]*",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"(?<!\S)\((?=[^()]*[^\W\d_]{3})[^()\\$]*\)")
+_UNIT = re.compile(r"\^\{?-?\d\}?|[A-Za-z]{1,3}(?:\^-?\d)?(?:\s*[/*]\s*[A-Za-z]{1,3}(?:\^-?\d)?)+|[A-Za-z]\^-?[123]")
+_OPERATION = re.compile(r"\d\s*[-+*/^x]\s*[$(]*\d")
+_NAMED = re.compile(r"[A-Za-z]\s*=")
 _CALCULATION = re.compile(r"<<[^<>\n]*(?:>>|\Z)")
 _LONGEST_RESPONSE = 200_000
 _LONGEST_STATEMENT = 1000
@@ -186,7 +190,8 @@ def _bare(text: str) -> Extraction | None:
         return None
     words = plain(stripped)
     is_one_word = " " not in words and not any(character.isdigit() for character in words)
-    if is_one_word or read(words).is_understood or not _PROSE.search(_TEXT.sub("", stripped)):
+    tells_a_story = len(_PROSE.findall(words.rpartition("=")[0])) > 1
+    if is_one_word or (read(words).is_understood and not tells_a_story) or not _PROSE.search(_TEXT.sub("", stripped)):
         return Extraction(stripped, "bare", words)
     return None
 
@@ -196,9 +201,27 @@ def _last(text: str) -> Extraction:
     window = text[-_WINDOW:]
     if not re.search(r"\d", window) and (digit := re.search(r"\d(?=\D*\Z)", text)):
         window = text[max(0, digit.end() - _WINDOW) : digit.end() + 100]
-    found = pieces(ascii_signs(window))
+    window = ascii_signs(window)
+    without_asides = _ASIDE.sub(" ", window)
+    window = without_asides if re.search(r"\d", without_asides) else window
+    found = pieces(window)
+    while len(found) > 1 and _UNIT.fullmatch(found[-1].content) and _touches(window, *found[-2:]):
+        found.pop()
     if not found:
         return Extraction("", "none", plain(text[-_LONGEST_BARE:]))
     last = found[-1]
-    tail = _clause(_sentence(ascii_signs(window)[last.start :]))
-    return Extraction(tail if read(tail).is_understood else last.content, "last")
+    tail = _result(_clause(_sentence(window[last.start :])))
+    return Extraction(tail if read(tail).is_understood else _result(last.content), "last")
+
+
+def _touches(text: str, number: Piece, unit: Piece) -> bool:
+    """Whether a piece is the rest of the unit of the number before it, as ``m/s^2`` and the ``^2`` of ``cm^2`` are."""
+    between = text[number.end : unit.start]
+    return between.replace(" ", "").isalpha() if unit.content.startswith("^") else not between.strip(" $")
+
+
+def _result(chain: str) -> str:
+    """What a calculation comes to, where it ends with a number: ``3,000 feet`` of ``6,000 - 3,000 = 3,000 feet``."""
+    calculation, equals, result = chain.rpartition("=")
+    is_one = equals and _OPERATION.search(calculation) and not _NAMED.search(calculation)
+    return result.strip() if is_one and read(result).numerals else chain

@@ -58,6 +58,7 @@ def plain(text: str) -> str:
         text = _NAMES.sub(r"\\frac", text)
         text = _WORDS.sub(r" \1 ", text)
         text = text.replace("\\{", "{").replace("\\}", "}").replace("\\lbrace", "{").replace("\\rbrace", "}")
+    text = text.replace("\\varnothing", "\\emptyset")
     if "{,}" in text:
         text = text.replace("{,}", ",")
     if "°" in text or "\\" in text:

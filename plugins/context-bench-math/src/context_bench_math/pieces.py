@@ -80,7 +80,7 @@ def _trimmed(run: str) -> str:
     before = None
     while before != run:
         before = run
-        run = _LEADING.sub("", run).rstrip(_EDGES + "*([{=+-")
+        run = _LEADING.sub("", run).rstrip(_EDGES + "*([{=+-/")
         if lone := _LONE_LETTER_BEFORE.match(run):
             run = run[lone.end() :]
         if lone := _LONE_LETTER_BEHIND.search(run):

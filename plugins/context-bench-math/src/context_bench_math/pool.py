@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import signal
@@ -16,6 +17,8 @@ from typing import Any, NamedTuple
 _BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from context_bench_math.worker import serve; serve()"
 _START_SECONDS = 120.0
 _GRACE_SECONDS = 1.0
+_SLICE_SECONDS = 0.5
+_CLOCK = 20  # seconds of the clock that a second of processor time may take on a busy machine
 _MOST_WORKERS = 4
 
 
@@ -39,7 +42,7 @@ class WorkerPool:
 
     def __init__(self, seconds: float, size: int | None = None) -> None:
         self._seconds = seconds
-        self._patience = 5 * seconds if hasattr(signal, "setitimer") else seconds
+        self._patience = _CLOCK * seconds if hasattr(signal, "setitimer") else seconds
         self._size = size or min(_MOST_WORKERS, os.cpu_count() or 1)
         self._idle: list[_Worker] = []
         self._count = 0
@@ -141,7 +144,7 @@ class _Worker:
         try:
             self._process.stdin.write(json.dumps(question) + "\n")
             self._process.stdin.flush()
-            line = self._lines.get(timeout=question["patience"] + _GRACE_SECONDS)
+            line = self._wait(question["patience"] + _GRACE_SECONDS)
         except queue.Empty:
             return {"undecided": "timeout"}
         except OSError:
@@ -151,6 +154,19 @@ class _Worker:
         self.is_usable = True
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+    def _wait(self, seconds: float) -> str | None:
+        """The next line of the worker. The seconds are waited in slices: a machine that was paused has lost one of them.
+
+        Raises:
+            queue.Empty: None came.
+        """
+        for _ in range(math.ceil(seconds / _SLICE_SECONDS)):
+            try:
+                return self._lines.get(timeout=_SLICE_SECONDS)
+            except queue.Empty:
+                continue
+        raise queue.Empty
 
     def _wait_until_ready(self) -> None:
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import json
+import math
 import os
 import select
 import signal
@@ -19,6 +20,7 @@ from typing import IO, Any
 
 _MOST_MEMORY = 4 << 30
 _PARENT_POLL_SECONDS = 2.0
+_SLICE_SECONDS = 0.5
 _CAN_FORK = hasattr(os, "fork") and hasattr(signal, "setitimer")
 
 Question = dict[str, Any]
@@ -57,7 +59,7 @@ class _Child:
         if not self._pid:
             self._fork()
         _say(self._questions, question)
-        readable, _, _ = select.select([self._answers], [], [], question["patience"])
+        readable = _has_come(self._answers, question["patience"])
         if readable and (line := self._answers.readline()):
             answer: Answer = json.loads(line)
             return answer
@@ -93,6 +95,12 @@ class _Child:
             answer = self._compute(question)
             signal.setitimer(signal.ITIMER_PROF, 0)
             _say(answers, answer)
+
+
+def _has_come(stream: IO[str], seconds: float) -> bool:
+    """Whether a line comes in time, waited for in slices: a machine that was paused has lost one of them."""
+    slices = range(math.ceil(seconds / _SLICE_SECONDS))
+    return any(select.select([stream], [], [], _SLICE_SECONDS)[0] for _ in slices)
 
 
 def _in_this_process(compute: Callable[[Question], Answer]) -> Callable[[Question], Answer]:
