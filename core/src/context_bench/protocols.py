@@ -85,7 +85,8 @@ class Evaluator(Protocol):
     """Something that scores one output.
 
     Optional: ``score_batch(pairs) -> list``, ``ascore`` (async), ``fingerprint() -> Mapping`` with every parameter that
-    can change a score.
+    can change a score. Where options decide which keys it gives: ``score_keys``, those that its options make it give, and
+    ``primary``, the headline among them. One that cannot tell this time raises ``UndecidedError``.
     """
 
     @property

@@ -292,7 +292,7 @@ WRONG = {
         EVALUATOR,
         "options.p",
         "options.a-b",
-        "evaluators.x.options.a-b: an option is a keyword in snake_case",
+        "evaluators.x.options.a-b: an option is a keyword, in snake_case where its class does not say otherwise",
     ),
     "option type unknown": (
         EVALUATOR,

@@ -420,3 +420,31 @@ def test_recorded_judgments_of_mt_bench_parse_to_their_stored_score() -> None:
         "claude-3-5-sonnet-20240620": 9.206,
         "claude-3-opus-20240229": 8.675,
     }
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I would rate it between 3 and 4.",
+        "Rating: between 3 and 4",
+        "It is between three and four",
+        "Somewhere between a 3 and a 4.",
+        "The score is 3 or four.",
+        "Score: between 3.5 and 4",
+    ],
+)
+def test_a_judge_that_cannot_decide_gave_no_rating(reply):
+    with pytest.raises(UnreadableReply):
+        read_rating(reply)
+
+
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [
+        ("It lies between 3 and 4, leaning to 4. Rating: 4", 4),
+        ("On a scale between 1 and 5, I rate this 4.", 4),
+        ("The rating is between 4 and 5. Final rating: 5", 5),
+    ],
+)
+def test_a_range_does_not_hide_the_rating_that_follows(reply, rating):
+    assert read_rating(reply) == rating

@@ -50,7 +50,7 @@ def test_the_manifest_names_exactly_the_scores_of_rouge_score(evaluators):
 def test_the_manifest_declares_every_option_with_its_default(evaluators):
     options = evaluators["rouge-score"]["options"]
     assert list(options) == list(inspect.signature(RougeScore).parameters)
-    defaults = {name: option["default"] for name, option in options.items()}
+    defaults = {name: option.get("default") for name, option in options.items()}
     assert RougeScore(**defaults).fingerprint() == RougeScore().fingerprint()
     for choice in options["tokenizer"]["choices"]:
         RougeScore(tokenizer=choice)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_bench_rouge import lcs, lcs_length
-from context_bench_rouge.lcs import union_lcs
+from context_bench_rouge.lcs import own_lcs_length, union_lcs
 
 WORDS = st.lists(st.sampled_from("abcde"), max_size=40)
 
@@ -44,7 +44,13 @@ def union_by_tables(reference, others):
 
 @given(WORDS, WORDS)
 def test_the_length_equals_that_of_the_table(first, second):
-    assert lcs_length(first, second) == table(first, second)[-1][-1]
+    assert lcs_length(first, second) == own_lcs_length(first, second) == table(first, second)[-1][-1]
+
+
+@given(WORDS, WORDS)
+def test_rapidfuzz_gives_the_same_length(first, second):
+    fast = pytest.importorskip("rapidfuzz.distance.LCSseq", reason="the extra `fast` is not installed")
+    assert fast.similarity(first, second) == own_lcs_length(first, second)
 
 
 @given(WORDS, st.lists(WORDS, max_size=4))

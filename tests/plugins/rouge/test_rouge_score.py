@@ -164,7 +164,7 @@ def test_details_hold_all_three_values_and_the_band_of_the_score():
             "precision": pytest.approx(8 / 11),
             "recall": pytest.approx(8 / 9),
             "fmeasure": pytest.approx(0.8),
-            "band": "high",
+            "band": "High overlap",
         }
     }
 
@@ -172,9 +172,14 @@ def test_details_hold_all_three_values_and_the_band_of_the_score():
 @pytest.mark.parametrize(
     ("value", "band"),
     [
-        *((1.0, "identical"), (0.999, "very high"), (0.9, "very high"), (0.899, "high"), (0.7, "high")),
-        *((0.699, "moderate"), (0.5, "moderate"), (0.499, "low"), (0.3, "low"), (0.299, "very low")),
-        *((1e-9, "very low"), (0.0, "none"), (0.1 + 0.2 + 0.6, "very high")),
+        *(
+            (1.0, "Nearly complete overlap"),
+            (0.9, "Nearly complete overlap"),
+            (0.899, "High overlap"),
+            (0.7, "High overlap"),
+        ),
+        *((0.699, "Moderate overlap"), (0.5, "Moderate overlap"), (0.499, "Some overlap"), (0.3, "Some overlap")),
+        *((0.299, "Little to no overlap"), (0.0, "Little to no overlap"), (0.1 + 0.2 + 0.6, "Nearly complete overlap")),
     ],
 )
 def test_bands_hold_their_lower_bound(value, band):
@@ -250,3 +255,23 @@ def test_an_evaluator_survives_pickling_for_a_worker_process():
     assert clone.score(*row) == evaluator.score(*row)
     scores = pickle.loads(pickle.dumps(evaluator.score(*row)))
     assert scores.details == evaluator.score(*row).details
+
+
+def test_the_type_may_be_given_under_its_documented_name():
+    assert RougeScore(rougeType="ROUGE_1").primary == RougeScore(rougeType=RougeType.ROUGE_1).primary == "rouge1"
+    with pytest.raises(ValueError, match="one option"):
+        RougeScore("rouge1", rougeType="rouge2")
+
+
+def test_it_gives_the_keys_that_it_says_it_gives():
+    for kinds in ("ROUGE_1", "rouge2,rougeL", "all"):
+        evaluator = RougeScore(kinds)
+        assert tuple(evaluator.score({"answer": "a b"}, {"response": "a c"})) == evaluator.score_keys
+        assert evaluator.primary in evaluator.score_keys
+
+
+def test_of_several_references_the_best_by_f_counts_and_not_by_the_mode():
+    references = ["a b c d e f g h", "a b"]
+    assert RougeScore(mode="precision").score({"answers": references}, {"response": "a b c"})[
+        "rougeL"
+    ] == pytest.approx(2 / 3)

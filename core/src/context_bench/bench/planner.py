@@ -148,17 +148,19 @@ class Planner:
         plan = self.plan(label)
         scorers = [self._scorer(decision, plan) for decision in plan.wired]
         scorers += [self._object_scorer(evaluator) for evaluator in self._objects]
+        scorers = list(map(_with_its_keys, scorers))
         for key, owners in _collisions(scorers).items():
             raise WiringError(
                 f"{' and '.join(owners)} both give the score {key!r}. Leave one of them out, or give one a prefix "
                 f"(--prefix {owners[-1]}=other_)."
             )
+        headline = _emitted_headline(self._headline(plan, scorers), plan, scorers)
         wiring = LabelWiring(
             _number(self._label_numbers, label),
             label,
             tuple(scorers),
-            self._headline(plan, scorers),
-            _plan_record(plan, scorers),
+            headline,
+            _plan_record(plan, scorers) | {"headline": headline},
         )
         return self._wired(wiring)
 
@@ -272,6 +274,38 @@ class Planner:
         for name in self._options:
             if not self._catalog.named("evaluators", name):
                 raise UnknownNameError("evaluator", name, known, PACKAGE_HINT)
+
+
+def _with_its_keys(scorer: Scorer) -> Scorer:
+    """Return a scorer with those of its declared keys that its evaluator gives with its options, as it says in ``score_keys``."""
+    given = getattr(scorer.evaluator, "score_keys", None)
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return scorer
+    names = {f"{scorer.prefix}{key}" for key in given}
+    return evolve(scorer, keys={key: meaning for key, meaning in scorer.keys.items() if key in names})
+
+
+def _emitted_headline(headline: str | None, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:
+    """Return the headline that evaluators with their options give: one of them may state its own in ``primary``.
+
+    Raises:
+        WiringError: None of them gives the headline, and the one that should states no other.
+    """
+    for scorer in scorers:
+        if headline is None or headline not in scorer.ranges or headline in scorer.yields:
+            continue
+        stated = getattr(scorer.evaluator, "primary", None)
+        stated = f"{scorer.prefix}{stated}" if isinstance(stated, str) else None
+        if stated in scorer.keys and headline != plan.dataset.primary:
+            return stated
+        if headline not in scorer.keys:
+            keys = ", ".join(scorer.keys)
+            raise WiringError(
+                f"The headline score {headline!r} of {plan.dataset.label or 'this dataset'} is one that {scorer.id} does not "
+                f"give with its options: they make it give {keys}. Change the options, or choose other evaluators."
+            )
+        return headline
+    return headline
 
 
 def _number(numbers: dict[str, int], name: str) -> int:

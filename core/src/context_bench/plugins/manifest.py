@@ -266,8 +266,10 @@ def _score(name: str, table: Table) -> Score:
 
 
 def _option(name: str, table: Table) -> Option:
-    if not name.isidentifier() or name != name.lower():
-        table.faults.append(f"{table.path}: an option is a keyword in snake_case")
+    if not name.isidentifier() or name[:1].isupper():
+        table.faults.append(
+            f"{table.path}: an option is a keyword, in snake_case where its class does not say otherwise"
+        )
     option = Option(
         name,
         table.take("type", one_of(*OPTION_TYPES), "str"),

@@ -58,7 +58,7 @@ class Scoring:
                 continue
             try:
                 found = scorer.evaluator.score(isolate(job.example), isolate(answer.parted))
-                evaluation = self._evaluation(scorer, key, found)
+                evaluation = self._evaluation(job, scorer, key, found)
             except BaseException as error:
                 if is_ours(error):
                     raise
@@ -81,7 +81,7 @@ class Scoring:
         if isinstance(found, BaseException):
             return scorer.number, self.failure("evaluator", found, scorer.id)
         try:
-            return self._evaluation(scorer, score_key(job.key, answer.digest, scorer.key, gold), found)
+            return self._evaluation(job, scorer, score_key(job.key, answer.digest, scorer.key, gold), found)
         except BaseException as error:
             if is_ours(error):
                 raise
@@ -95,8 +95,11 @@ class Scoring:
         hide = self._secrecy.of
         return evolve(failure, message=hide(failure.message), traceback=hide(failure.traceback))
 
-    def _evaluation(self, scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
+    def _evaluation(self, job: Job, scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
         evaluation = _evaluation(scorer, key, found)
+        headline = job.wiring.headline
+        if evaluation.scores and headline in scorer.keys and headline not in evaluation.scores:
+            evaluation.unscored = f"it gave no {headline}, the headline of the row"
         if self._is_secretive:
             if evaluation.details is not None and self._secrecy.is_told_in(evaluation.details):
                 evaluation.details = to_json(self._secrecy.of_answer(from_json(evaluation.details)))

@@ -21,8 +21,11 @@ _NUMBER = re.compile(
     rf"|\b(?<!this )(?<!that )(?<!the )(?<!which )(?<!better )(?:{_WORD}))(?![A-Za-z0-9_]|[.,]\d)"
     r"(?:\s*(?P<percent>%|percent\b|per cent\b))?"
     rf"(?:\s*\(?\s*(?:/|out of(?: a possible| a maximum of)?|von|sur)\s*(?P<highest>\d+(?:\.\d+)?|{_WORD})\b(?!\s*/\s*\d))?"
-    r"(?:\s*(?:-|~|to|or)\s*(?P<other>\d+(?:\.\d+)?)(?![\w/%]))?",
+    rf"(?:\s*(?:-|~|to|or)\s*(?P<other>\d+(?:\.\d+)?|(?:{_WORD})\b)(?![\w/%]))?",
     re.IGNORECASE,
+)
+_BETWEEN = re.compile(
+    rf"\bbetween\s+(?:an?\s+)?(\d+(?:\.\d+)?|{_WORD})\s+(?:and|&)\s+(?:an?\s+)?(\d+(?:\.\d+)?|{_WORD})\b", re.IGNORECASE
 )
 _OTHER_SCALE = "\x00"
 
@@ -88,6 +91,7 @@ def _plain(reply: str) -> str:
     text = unicodedata.normalize("NFKC", text).replace(_OTHER_SCALE, " ")
     text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', text))
     text = re.sub(r"\s*—\s*", " - ", re.sub(r"[–−‑‒]", "-", text))
+    text = _BETWEEN.sub(r"\1-\2", text)
     text = re.sub(r"\*+|`+|~~|^[ \t]*(?:#+|>)[ \t]*", "", text, flags=re.MULTILINE)
     return re.sub(r"(?<!\w)_+|_+(?!\w)", "", text)
 

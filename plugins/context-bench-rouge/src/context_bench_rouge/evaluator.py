@@ -34,6 +34,7 @@ class RougeScore:
             first, or the second where most of the reference's letters are not Latin), or a function from a
             text to its words.
         split_summaries: Whether ROUGE-Lsum finds sentences with NLTK instead of taking each line for one.
+        rougeType: Another name of rouge_type.
 
     Raises:
         ValueError: An option has a value that does not exist; the message lists those there are.
@@ -54,8 +55,9 @@ class RougeScore:
         tokenizer: str | Tokenizer = "auto",
         *,
         split_summaries: bool = False,
+        rougeType: RougeType | str | Iterable[RougeType | str] | None = None,  # noqa: N803 - the documented name
     ) -> None:
-        self.rouge_types = _rouge_types(rouge_type)
+        self.rouge_types = _rouge_types(_one_of(rouge_type, rougeType))
         self.mode = parse(Mode, mode)
         self.stemmer = _stemmer(stemmer)
         self.tokenizer = _tokenizer(tokenizer)
@@ -67,6 +69,13 @@ class RougeScore:
     def primary(self) -> str:
         """The key of the main score."""
         return self.rouge_types[0].value
+
+    @property
+    def score_keys(self) -> tuple[str, ...]:
+        """The keys that it gives with its options."""
+        return tuple(
+            key for kind in self.rouge_types for key in (kind.value, f"{kind.value}_precision", f"{kind.value}_recall")
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score."""
@@ -128,6 +137,18 @@ _MEASURES: dict[RougeType, Callable[[_Text, _Text], Score]] = {
     RougeType.ROUGE_L: lambda prediction, reference: score_lcs(prediction.words, reference.words),
     RougeType.ROUGE_LSUM: lambda prediction, reference: score_summary_lcs(prediction.sentences, reference.sentences),
 }
+
+
+def _one_of(rouge_type: Any, alias: Any) -> Any:
+    if alias is None:
+        return rouge_type
+    if rouge_type not in (RougeType.ROUGE_L, RougeType.ROUGE_L.value) and _rouge_types(rouge_type) != _rouge_types(
+        alias
+    ):
+        raise ValueError(
+            f"RougeScore was given rouge_type={rouge_type!r} and rougeType={alias!r}, which are one option."
+        )
+    return alias
 
 
 def _rouge_types(value: RougeType | str | Iterable[RougeType | str]) -> tuple[RougeType, ...]:
