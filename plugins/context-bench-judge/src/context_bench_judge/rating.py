@@ -67,8 +67,17 @@ def _in_words(reply: str, scale: Scale) -> Mention | None:
         if form.is_weak and len({mention.number for mention in stated}) > 1:
             numbers = ", ".join(f"{mention.number:g}" for mention in stated[:8])
             raise UnreadableReply(f"the judge gave several ratings ({numbers}) and no overall one")
-        return stated[-1]
+        return _settled(stated[-1], found)
     return None
+
+
+def _settled(stated: Mention, found: Sequence[Mention]) -> Mention:
+    """What a judge between two ratings settles on behind them, as in "between 3 and 4, so 3"."""
+    if stated.other is None:
+        return stated
+    later = found[found.index(stated) + 1 :]
+    ends = sorted((stated.number, stated.other))
+    return next((one for one in reversed(later) if one.other is None and ends[0] <= one.number <= ends[1]), stated)
 
 
 def _in_json(reply: str, scale: Scale) -> Mention | None:
