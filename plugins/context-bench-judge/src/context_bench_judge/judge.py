@@ -27,6 +27,7 @@ from context_bench_judge.scale import Scale
 from context_bench_judge.verdict import read_verdict
 from context_bench_judging import Manners, Request, atalk, judge_model, talk
 from context_bench_judging.backends import AnthropicBackend, OpenAIBackend
+from context_bench_judging.language_model import configured
 from context_bench_judging.unreadable import UnreadableReply
 from context_bench_openai import ChatClient, ChatReply, EndpointError
 from context_bench_openai.models import offered_models
@@ -58,7 +59,7 @@ class LLMJudge:
         judge.score({"question": "Capital of Italy?", "answer": "Rome"}, {"response": "It is Rome."})["judge_score"]
 
     Args:
-        base_url: Address of the judge's server, with or without ``/v1``.
+        base_url: Address of the judge's server, with or without ``/v1``; None means the configured judge.
         model: Model to ask.
         api_key: The key; None takes ``OPENAI_API_KEY`` from the environment, ``""`` sends none.
         timeout: Seconds for one attempt as a whole; None for no limit.
@@ -90,7 +91,7 @@ class LLMJudge:
 
     def __init__(
         self,
-        base_url: str,
+        base_url: str | None = None,
         model: str = "gpt-4",
         api_key: str | None = None,
         timeout: float | None = 60.0,
@@ -120,6 +121,8 @@ class LLMJudge:
             check_prompt(prompt, RATING_PLACEHOLDERS, ("response", "conversation"))
         elif prompt is not None:
             check_prompt(prompt, COMPARISON_PLACEHOLDERS, ("response_a", "response_b"))
+        if base_url is None:
+            base_url, model, provider = configured(model, provider)
         self._judge = judge_model(
             base_url,
             model,

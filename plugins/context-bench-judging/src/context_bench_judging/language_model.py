@@ -168,11 +168,26 @@ def configured_judge() -> LanguageModel:
     Raises:
         ConfigurationError: It names none; the message says how to.
     """
-    base_url = os.environ.get(URL_VARIABLE, "").strip()
+    base_url, model, provider = configured()
+    return judge_model(base_url, model, provider=provider)
+
+
+def configured(model: str = "gpt-4", provider: str = "openai") -> tuple[str, str, str]:
+    """Return address, model and provider of the judge that the environment names.
+
+    Args:
+        model: The model where the environment names none.
+        provider: The provider where the environment names none.
+
+    Raises:
+        ConfigurationError: There is no address; the message says how to give one.
+    """
+    base_url, own_model, own_provider = (
+        os.environ.get(name, "").strip() for name in (URL_VARIABLE, MODEL_VARIABLE, PROVIDER_VARIABLE)
+    )
     if not base_url:
         raise ConfigurationError(
             f"No judge is configured: give llm=..., or set {URL_VARIABLE} and {MODEL_VARIABLE} "
             "(on the command line --judge-url and --judge-model)."
         )
-    model = os.environ.get(MODEL_VARIABLE, "").strip() or "gpt-4"
-    return judge_model(base_url, model, provider=os.environ.get(PROVIDER_VARIABLE, "").strip() or "openai")
+    return base_url, own_model or model, own_provider or provider

@@ -41,6 +41,9 @@ class ScorerEvaluator:
         UserValueError: ``references`` is neither.
     """
 
+    input_first = "question"
+    """What the input of a row is where it has both, ``question`` or ``context``."""
+
     def __init__(
         self, scorer: Scorer, *, key: str | None = None, name: str | None = None, references: str = "best"
     ) -> None:
@@ -90,7 +93,8 @@ class ScorerEvaluator:
             return "the response is no text"
         context = context_text(original)
         question = question_text(original)
-        asked = question if question.strip() else context
+        first, second = (question, context) if self.input_first == "question" else (context, question)
+        asked = first if first.strip() else second
         if self.scorer.requires_input() and not asked.strip():
             return "the example has neither a question nor a context"
         if self.scorer.requires_context() and not context.strip():

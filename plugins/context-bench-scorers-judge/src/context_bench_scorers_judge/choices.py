@@ -1,0 +1,94 @@
+"""Replies that choose one of a few words: bare, in talk, or in a JSON object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
+
+from context_bench.answers import part_answer
+from context_bench_judging import Asker, Request, UnreadableReply
+from context_bench_judging.json_reply import json_objects, values_of
+from context_bench_judging.unreadable import beginning_of
+from context_bench_openai import ChatReply
+
+_NAMES = ("verdict", "answer", "choice", "winner", "label", "result")
+
+
+def ask_choice(
+    asker: Asker, prompt: str, choices: Mapping[str, str], /, **texts: str
+) -> Generator[Request, ChatReply, str]:
+    """Yield a question until the reply chooses; return the choice.
+
+    Args:
+        asker: Who asks.
+        prompt: Name of the prompt.
+        choices: What a reply may say, in lower case, and the choice that it means.
+        texts: What the placeholders become.
+
+    Raises:
+        UnreadableReply: The model refused, or chose nothing.
+    """
+    names = list(dict.fromkeys(choices.values()))
+    schema = {
+        "type": "object",
+        "properties": {"verdict": {"type": "string", "enum": names}},
+        "required": ["verdict"],
+        "additionalProperties": False,
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
+    first: list[dict[str, str]] = [dict(message) for message in asker.book.messages(prompt, **texts)]
+    messages = first
+    for rounds_left in range(asker.repairs, -1, -1):
+        wanted = {**asker.parameters, "response_format": form}
+        reply = asker.transcript.add((yield from asker.manners.exchange(_always(messages), wanted)))
+        if reply.refusal or reply.finish_reason == "content_filter":
+            raise UnreadableReply(f"the judge refused: {beginning_of(reply.refusal or reply.text or 'no words')}")
+        try:
+            return read_choice(reply.text, choices)
+        except UnreadableReply as reason:
+            if not rounds_left:
+                raise
+            repair = f"That cannot be read: {reason}. Reply with one of {', '.join(names)} and nothing else."
+            answered = {"role": "assistant", "content": reply.text or "(nothing)"}
+            messages = [*first, answered, {"role": "user", "content": repair}]
+    raise AssertionError("unreachable")
+
+
+def read_choice(reply: str, choices: Mapping[str, str]) -> str:
+    """Return what a reply chooses: the value of a JSON object, the whole reply, or the word that it begins with.
+
+    >>> read_choice(" 1.", {"0": "no", "1": "yes"}), read_choice('{"verdict": 0}', {"0": "no", "1": "yes"})
+    ('yes', 'no')
+
+    Raises:
+        UnreadableReply: It chooses nothing.
+    """
+    text = part_answer(reply).answer.strip()
+    for fields in json_objects(text):
+        for value in values_of(fields, _NAMES):
+            chosen = choices.get(_plain(str(value)))
+            if chosen is not None:
+                return chosen
+    if not text.startswith(("{", "[", "`")):
+        for candidate in (_plain(text), _first(text, choices)):
+            if candidate in choices:
+                return choices[candidate]
+    raise UnreadableReply(f"it is none of {', '.join(dict.fromkeys(choices.values()))}: {beginning_of(reply)}")
+
+
+def _first(text: str, choices: Sequence[str] | Mapping[str, str]) -> str:
+    """Return the choice that a text begins with, when what follows is no part of another word or number."""
+    lowered = text.lower().lstrip("*\"'( ")
+    found = [
+        choice for choice in choices if re.match(rf"{re.escape(choice)}(?![\w/]|[.,]\d|\s*(?:-|to|or)\s*\d)", lowered)
+    ]
+    return max(found, key=len, default="")
+
+
+def _plain(text: str) -> str:
+    return text.strip().strip("*\"'`()[] ").rstrip(".!,;: ").strip("*\"'`()[] ").lower()
+
+
+def _always(messages: list[dict[str, str]]) -> Callable[[bool], list[dict[str, Any]]]:
+    return lambda _: messages

@@ -1,0 +1,135 @@
+"""Unit tests of model-written code, in the sandbox of context-bench-code."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import importlib
+import json
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_bench_scorers_code
+from context_bench_code import CodeExecution
+from context_bench_code.errors import SandboxError
+from context_bench_scorers import MissingParameterError, UserValueError, scorer_from_string
+from context_bench_scorers_code import PythonUnitTesting, PythonUnitTestingEvaluator
+
+PACKAGE = Path(context_bench_scorers_code.__file__).parent
+README = Path(__file__).parents[3] / "plugins" / "context-bench-scorers-code" / "README.md"
+ADD = "def add(a, b):\n    return a + b\n"
+TESTS = ["assert add(1, 1) == 2", "assert add(1, 1) == 3"]
+
+
+@pytest.fixture(autouse=True)
+def sandbox() -> None:
+    """Skips where nothing isolates: programs of models are not run then."""
+    try:
+        CodeExecution().isolation()
+    except SandboxError as reason:
+        pytest.skip(str(reason))
+
+
+def test_candidate_and_test_go_in_pairs() -> None:
+    scorer = PythonUnitTesting(unit_tests=TESTS)
+    found = scorer.run([ADD, ADD], batch_size=1)
+    assert [(result.score, result.category.name) for result in found if result.category] == [
+        (1.0, "pass"),
+        (0.0, "fail"),
+    ]
+    assert found[1].details["outcome"] == "failed assertion"
+    assert scorer.run([ADD]) == found[:1]
+    assert scorer.run_batch([ADD, ADD]) == found
+    assert asyncio.run(scorer.arun([ADD, ADD], batch_size=1)) == found
+    assert asyncio.run(scorer.arun_batch([ADD, ADD])) == found
+
+
+def test_the_files_of_a_folder_are_taken_by_name(tmp_path: Path) -> None:
+    for name, test in zip(("b.py", "a.py"), TESTS):
+        (tmp_path / name).write_text(test, "utf-8")
+    scorer = PythonUnitTesting(tmp_path)
+    assert [result.score for result in scorer.run([ADD, ADD])] == [0.0, 1.0]
+    config = json.loads(json.dumps(scorer.to_dict()))
+    assert config["unit_test_dir"] == str(tmp_path)
+    assert PythonUnitTesting.from_dict(config) == scorer
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sys\nsys.exit(0)",
+        "import os\nos._exit(0)",
+        "raise SystemExit",
+        "def add(a, b): return 1",
+        "",
+        "no code at all",
+        "while True: pass",
+    ],
+)
+def test_exits_errors_and_loops_do_not_pass(code: str) -> None:
+    result = PythonUnitTesting(unit_tests=[TESTS[0]], timeout=2).run([code])[0]
+    assert result.score == 0.0
+    assert result.category is not None
+    assert result.category.name == "fail"
+
+
+def test_neither_and_both_are_refused(tmp_path: Path) -> None:
+    for arguments in ({}, {"unit_test_dir": tmp_path, "unit_tests": TESTS}):
+        with pytest.raises(ValueError, match="Give unit_test_dir") as refused:
+            PythonUnitTesting(**arguments)  # type: ignore[arg-type]
+        assert isinstance(refused.value, MissingParameterError)
+    with pytest.raises(UserValueError, match="there is no folder"):
+        PythonUnitTesting(tmp_path / "none")
+    with pytest.raises(UserValueError, match="holds no file"):
+        PythonUnitTesting(tmp_path)
+
+
+def test_fewer_tests_than_candidates_are_refused() -> None:
+    with pytest.raises(UserValueError, match="There are 1 unit tests for 2 candidates"):
+        PythonUnitTesting(unit_tests=TESTS[:1]).run([ADD, ADD])
+
+
+def test_it_is_made_again_from_json() -> None:
+    scorer = PythonUnitTesting(unit_tests=TESTS, timeout=3.0)
+    assert PythonUnitTesting.from_dict(json.loads(json.dumps(scorer.to_dict()))) == scorer
+    assert scorer_from_string("python_unit_testing") is PythonUnitTesting
+    assert [category.name for category in PythonUnitTesting.categories()] == ["fail", "pass"]
+
+
+def test_the_consent_rule_is_that_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: Any, **__: Any) -> Any:
+        raise SandboxError("no sandbox works here")
+
+    monkeypatch.setattr("context_bench_code.sandbox.run", none)
+    with pytest.raises(SandboxError, match="no sandbox works here"):
+        PythonUnitTesting(unit_tests=TESTS).run([ADD])
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(SandboxError, match="allow_unsandboxed"):
+        PythonUnitTesting(unit_tests=TESTS)
+
+
+def test_the_evaluator_scores_rows() -> None:
+    evaluator = PythonUnitTestingEvaluator()
+    fenced = {"response": f"Here:\n```python\n{ADD}```"}
+    scores = evaluator.score({"unit_test": TESTS[0]}, fenced)
+    assert scores == {"python_unit_testing": 1.0}
+    assert scores.details["category"] == "pass"
+    assert evaluator.score({"unit_tests": TESTS}, fenced) == {"python_unit_testing": 0.0}
+    assert evaluator.score({}, fenced) == {}
+    assert evaluator.score({"test": TESTS[0]}, {"response": None}) == {}
+    assert evaluator.isolation()
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"context_bench_scorers_code.{module}")).failed == 0
+
+
+def test_the_blocks_of_the_readme_run() -> None:
+    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
+    assert blocks
+    for block in blocks:
+        exec(compile(block, str(README), "exec"), {})
