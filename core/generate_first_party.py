@@ -204,6 +204,8 @@ def files() -> dict[Path, str]:
     pair = "tuple[str, str]"
     lines += table("FLAGS", pair, flags(), "Component and distribution by flag.")
     lines += table("COMMANDS", pair, commands(), "Summary and distribution by the words of a command.")
+    [proxy] = [facts.name for _, facts in manifests() if facts.proxy_default]
+    lines += [f'PROXY_SYSTEM = "{proxy}"', '"""What an address means where no system is installed that says so."""', ""]
     lines += table("FLAG_GROUPS", "str", groups(), "Distribution by flag group.")
     texts = {PACKAGE / "plugins" / "first_party.py": "\n".join(lines), PACKAGE / "bench" / "api.py": evaluate_source()}
     lines = [

@@ -8,6 +8,9 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from context_bench.bench import evaluate as evaluate
+    from context_bench.protocols import Evaluator as Evaluator
+    from context_bench.protocols import Metric as Metric
+    from context_bench.protocols import System as System
     from context_bench.records import EvalRow as EvalRow
     from context_bench.records import Failure as Failure
     from context_bench.records import Scores as Scores
@@ -16,11 +19,25 @@ if TYPE_CHECKING:
 
 __version__ = "1.0.0"
 
-__all__ = ["EvalResult", "EvalRow", "Failure", "Scores", "Usage", "__version__", "evaluate"]
+__all__ = [
+    "EvalResult",
+    "EvalRow",
+    "Evaluator",
+    "Failure",
+    "Metric",
+    "Scores",
+    "System",
+    "Usage",
+    "__version__",
+    "evaluate",
+]
 
 _HOMES = {
     "evaluate": "context_bench.bench",
     "EvalResult": "context_bench.results",
+    "Evaluator": "context_bench.protocols",
+    "Metric": "context_bench.protocols",
+    "System": "context_bench.protocols",
     "EvalRow": "context_bench.records",
     "Failure": "context_bench.records",
     "Scores": "context_bench.records",

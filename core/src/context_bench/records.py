@@ -48,7 +48,7 @@ class Usage:
     def read(cls, output: Mapping[str, Any]) -> Usage | None:
         """Return the usage that a system reported under ``usage`` in its output, or None when it reported none.
 
-        The names of OpenAI's interface (``prompt_tokens``, ``completion_tokens``) are understood too. What is no
+        The names of the usual chat interface (``prompt_tokens``, ``completion_tokens``) are understood too. What is no
         number is taken as unknown.
         """
         found = output.get("usage")

@@ -152,12 +152,13 @@ def read_request(
 
     from context_bench.bench.project import project_request, proxies_of
     from context_bench.bench.specs import parse_system
+    from context_bench.cli.common import catalog_of_environment
     from context_bench.plugins.project_file import load_project
 
     table = project if isinstance(project, Mapping) else load_project(None if project is None else Path(project))
     request = project_request(table)
     given = [parse_system(spec) for spec in systems]
-    given += proxies_of({"proxies": proxies, "names": names, "model": model})
+    given += proxies_of({"proxies": proxies, "names": names, "model": model}, catalog_of_environment().proxy_system)
     return evolve(request, systems=(*request.systems, *given))
 
 

@@ -177,3 +177,34 @@ def test_a_misspelt_part_is_told_with_a_close_one(imported: Any, context_bench: 
     done = context_bench(*RUN, "--part", "twise")
     assert done.code == 2
     assert "No run part is called 'twise'. Did you mean 'twice'" in done.words
+
+
+EXTENDING = """
+    schema = 1
+    api = "1.0"
+    [commands.shout]
+    summary = "Shout after the run"
+    extends = "run"
+    options.word = { flag = "--shout", help = "What" }
+    [commands.tally]
+    summary = "A section below the table"
+    extends = "table"
+"""
+
+
+def test_a_package_adds_an_option_of_run_and_a_section_of_the_table(site: Any, context_bench: Any) -> None:
+    site.basics()
+    site.add(
+        "acme-more",
+        code="def shout(result, word):\n    return 11 if word == 'high' else None\n"
+        "def tally(result):\n    return f'tally: {len(result.rows)} rows \\x1b[31m'\n",
+        manifest=EXTENDING,
+        entry_points={"commands": {"shout": "acme_more:shout", "tally": "acme_more:tally"}},
+    )
+    assert "--shout VALUE" in context_bench("run", "--help").words
+    done = context_bench(*RUN, "--shout", "high")
+    assert done.code == 11, done.err
+    assert "tally: 2 rows \\x1b[31m" in done.out
+    assert context_bench(*RUN[:-1], "s.sqlite", "--shout", "low").code == 0
+    assert "tally" not in context_bench(*RUN[:-1], "t.sqlite", "--format", "json").out
+    assert "tally" not in context_bench(*RUN[:-1], "u.sqlite", "-p", "no:acme-more").out

@@ -14,7 +14,6 @@ from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_system
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
 
-_ENDPOINT = "openai"
 _ADDRESS = re.compile(r"(?:(?P<label>[^=:/]+)=)?(?P<url>https?://.+)", re.IGNORECASE)
 _OF_ONE_ENDPOINT = ("base_url", "name")
 
@@ -87,8 +86,9 @@ def _named(systems: Sequence[Any], labels: Sequence[str], name: str) -> str | No
 def _spec(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text: str, what: str) -> SystemSpec:
     address = _ADDRESS.fullmatch(text)
     if address is not None:
+        endpoint = catalog.proxy_system
         label = address["label"] or next(name for name in ("direct", text) if name not in labels)
-        return SystemSpec(_ENDPOINT, {**_shared_options(systems), "base_url": address["url"]}, label)
+        return SystemSpec(endpoint, {**_shared_options(systems, endpoint), "base_url": address["url"]}, label)
     try:
         spec = parse_system(text)
     except ConfigurationError:
@@ -103,14 +103,14 @@ def _spec(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text:
     return spec
 
 
-def _shared_options(systems: Sequence[Any]) -> Mapping[str, Any]:
+def _shared_options(systems: Sequence[Any], endpoint: str) -> Mapping[str, Any]:
     """Return the options that all endpoints among the systems share, their readers included."""
     endpoints = [
         step
         for system in systems
         if isinstance(system, SystemSpec)
         for step in (system, *system.steps)
-        if step.name == _ENDPOINT
+        if step.name == endpoint
     ]
     if not endpoints:
         return {}

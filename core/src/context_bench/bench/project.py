@@ -17,7 +17,7 @@ options = { ratio = 0.3 }
 name = "results.jsonl"
 fields = { answers = "ground_truth" }
 
-[prices."gpt-4o-mini"]      # money for a million tokens; currency and date beside the models
+[prices."small-1"]      # money for a million tokens; currency and date beside the models
 input = 0.15
 output = 0.6
 
@@ -71,7 +71,7 @@ def project_request(project: Mapping[str, Any]) -> Request:
 
 
 def set_value(request: Request, path: str, value: str) -> Request:
-    """Return the request with one thing changed: ``--set evaluators.judge.model=gpt-4o``.
+    """Return the request with one thing changed: ``--set evaluators.judge.model=large-1``.
 
     Raises:
         ConfigurationError: Nothing has that path.
@@ -127,14 +127,14 @@ def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mappin
     Raises:
         ContextBenchError: Something that was asked for cannot be.
     """
-    proxies = proxies_of(flags)
+    proxies = proxies_of(flags, catalog.proxy_system)
     request = project_request(project)
     request = flags_over(evolve(request, systems=()) if proxies else request, flags)
     return settled(catalog, evolve(request, systems=(*request.systems, *proxies)))
 
 
-def proxies_of(flags: Mapping[str, Any]) -> list[SystemSpec]:
-    """Return the systems of ``--proxy``, ``--name`` and ``--model``."""
+def proxies_of(flags: Mapping[str, Any], endpoint: str) -> list[SystemSpec]:
+    """Return the systems of ``--proxy``, ``--name`` and ``--model``; ``endpoint`` is the name of what asks an address."""
     urls, names = flags["proxies"], flags["names"]
     if len(names) > len(urls):
         raise ConfigurationError(
@@ -144,7 +144,7 @@ def proxies_of(flags: Mapping[str, Any]) -> list[SystemSpec]:
     for url in urls[len(names) :]:
         labels.append(_label(url, labels))
     model = {"model": flags["model"]} if flags["model"] else {}
-    return [SystemSpec("openai", {"base_url": url, **model}, label) for url, label in zip(urls, labels, strict=True)]
+    return [SystemSpec(endpoint, {"base_url": url, **model}, label) for url, label in zip(urls, labels, strict=True)]
 
 
 def _set_option(request: Request, kind: str, name: str, option: str, value: str) -> Request:

@@ -44,10 +44,16 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="PATH=VALUE",
-    help="Set anything: evaluators.judge.model=gpt-4o; repeatable.",
+    help="Set anything: evaluators.judge.model=NAME; repeatable.",
 )
 _proxy_options = (
-    click.option("--proxy", "proxies", multiple=True, metavar="URL", help="An OpenAI-compatible endpoint; repeatable."),
+    click.option(
+        "--proxy",
+        "proxies",
+        multiple=True,
+        metavar="URL",
+        help="An endpoint with the usual chat interface; repeatable.",
+    ),
     click.option("--name", "names", multiple=True, metavar="LABEL", help="Label of the proxy in the same place."),
     click.option("--model", metavar="MODEL", help="Model that the proxies are asked for."),
 )
@@ -116,10 +122,14 @@ def run(
         if path.exists():
             click.echo(f"The run is complete: context-bench report {path} --score-field KEY", err=True)
         return error.exit_code
+    from context_bench.cli.extensions import after_run, show_sections
+
     reports.write(result)
+    if result_format == "table":
+        show_sections(catalog, result)
     click.echo(f"Run file: {path}", err=True)
-    code = failed_share(result, allowed, path)
-    return code or result.config.get("exit_code", 0)
+    code = failed_share(result, allowed, path) or result.config.get("exit_code", 0)
+    return after_run(catalog, result, flags) or code
 
 
 @click.command(cls=DeclaredOptions)

@@ -181,6 +181,15 @@ class Catalog:
         """Return every component of a kind that answers to a short name or canonical id."""
         return [component for component in self.of_kind(kind) if name in (component.name, component.id)]
 
+    @property
+    def proxy_system(self) -> str:
+        """Name of the system that an address without a system means, whether it is installed or not."""
+        from context_bench.plugins.first_party import PROXY_SYSTEM
+
+        named = [c for c in self.of_kind("systems") if c.facts and c.facts.proxy_default and c.state == OK]
+        ours = [c for c in named if c.name == PROXY_SYSTEM]
+        return (ours or named)[0].name if named else PROXY_SYSTEM
+
     def find(self, kind: str, name: str) -> Component:
         """Return the component that ``name`` means, in whatever state it is.
 

@@ -122,6 +122,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Summary and distribution by the words of a command."""
 
+PROXY_SYSTEM = "openai"
+"""What an address means where no system is installed that says so."""
+
 FLAG_GROUPS: dict[str, str] = {
     "judge": "context-bench-judging",
 }

@@ -198,7 +198,11 @@ _DATASET_LISTS = ("tags", "splits", "configs", "fields", "files", "language", "i
 
 def _system(table: Table) -> dict[str, Any]:
     kind = table.take("kind", one_of("transformer", "reader", "endpoint", "system"), "system")
-    return {"reads": table.take("reads", texts, None), "system_kind": kind}
+    return {
+        "reads": table.take("reads", texts, None),
+        "system_kind": kind,
+        "proxy_default": table.take("proxy_default", boolean, False),
+    }
 
 
 def _reporter(table: Table) -> dict[str, Any]:
