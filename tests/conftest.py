@@ -40,3 +40,41 @@ def shared() -> Callable[[str], Path]:
         return found
 
     return path
+
+
+if find_spec("datasets"):
+    import tempfile
+    from collections.abc import Iterator
+    from importlib.util import module_from_spec, spec_from_file_location
+    from pathlib import Path
+
+    import pytest
+
+    _spec = spec_from_file_location("fake_hub", Path(__file__).with_name("fake_hub.py"))
+    assert _spec is not None
+    assert _spec.loader is not None
+    fake_hub = module_from_spec(_spec)
+    _spec.loader.exec_module(fake_hub)
+    HUB = fake_hub.FakeHub()
+    os.environ.update(  # read once, when the library is imported: no test may reach the real hub
+        HF_ENDPOINT=HUB.url,
+        HF_HOME=tempfile.mkdtemp(prefix="context-bench-hub-"),
+        HF_HUB_DISABLE_TELEMETRY="1",
+        HF_HUB_DISABLE_XET="1",
+    )
+    for _name in ("HF_TOKEN", "HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
+        os.environ.pop(_name, None)
+
+    @pytest.fixture
+    def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[fake_hub.FakeHub]:
+        """An empty hub on loopback, which the library takes for the real one; nothing sleeps before another attempt."""
+        import time
+        from types import SimpleNamespace
+
+        import huggingface_hub.utils._http as http
+
+        monkeypatch.setattr(http, "time", SimpleNamespace(sleep=lambda _: None, time=time.time))
+        HUB.start()
+        HUB.reset()
+        yield HUB
+        HUB.reset()

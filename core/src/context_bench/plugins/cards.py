@@ -116,6 +116,7 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "config": text,
     "split": text,
     "files": text,
+    "format": text,
     "parts": texts,
     "fields": _pairs,
     "example": manifest_fields.target,

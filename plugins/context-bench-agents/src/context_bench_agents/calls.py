@@ -1,0 +1,120 @@
+"""Function calls in a response: as Python, as JSON, or as the tool calls that an endpoint returned."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+_FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
+_LONGEST = 100_000
+
+
+class FunctionCall(NamedTuple):
+    """One call: the function's name, with its dots, and its arguments by name."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+def calls_of(output: Mapping[str, Any]) -> list[FunctionCall] | None:
+    """Return the calls of an output; None where the output is text that holds none.
+
+    >>> calls_of({"response": 'get.weather(city="Rome", days=3)'})
+    [FunctionCall(name='get.weather', arguments={'city': 'Rome', 'days': 3})]
+    """
+    if output.get("tool_calls"):
+        return [call for each in output["tool_calls"] if (call := _of_json(each))] or None
+    text = output.get("response")
+    return parse_calls(text) if isinstance(text, str) else None
+
+
+def parse_calls(text: str) -> list[FunctionCall] | None:
+    """Return the calls that a text holds, or None."""
+    if len(text) > _LONGEST:
+        return None
+    for candidate in _candidates(text.strip()):
+        found = _from_json(candidate) or _from_python(candidate)
+        if found:
+            return found
+    return None
+
+
+def _candidates(text: str) -> Iterator[str]:
+    yield text
+    yield from (match.strip() for match in _FENCE.findall(text))
+    start, end = text.find("["), text.rfind("]")
+    if 0 <= start < end:
+        yield text[start : end + 1]
+
+
+def _from_json(text: str) -> list[FunctionCall]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    values = value if isinstance(value, list) else [value]
+    found = [_of_json(each) for each in values]
+    return [call for call in found if call] if found and all(found) else []
+
+
+def _of_json(value: Any) -> FunctionCall | None:
+    if not isinstance(value, Mapping):
+        return None
+    inner = value.get("function")
+    body = inner if isinstance(inner, Mapping) else value
+    name, arguments = body.get("name"), body.get("arguments", body.get("parameters"))
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments or "{}")
+        except ValueError:
+            return None
+    if isinstance(name, str) and isinstance(arguments, Mapping | None):
+        return FunctionCall(name, dict(arguments or {}))
+    if len(value) == 1:  # {"name": {"argument": value}}
+        [(name, arguments)] = value.items()
+        if isinstance(arguments, Mapping):
+            return FunctionCall(str(name), dict(arguments))
+    return None
+
+
+def _from_python(text: str) -> list[FunctionCall]:
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        try:
+            body = ast.parse(text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+        nodes = [statement.value for statement in body if isinstance(statement, ast.Expr)]
+        if len(nodes) != len(body):
+            return []
+    else:
+        nodes = list(tree.elts) if isinstance(tree, ast.List | ast.Tuple) else [tree]
+    try:
+        return [_of_node(node) for node in nodes]
+    except ValueError:
+        return []
+
+
+def _of_node(node: ast.expr) -> FunctionCall:
+    if not isinstance(node, ast.Call) or node.args or any(keyword.arg is None for keyword in node.keywords):
+        raise ValueError("no call with named arguments")
+    return FunctionCall(ast.unparse(node.func), {str(each.arg): _value(each.value) for each in node.keywords})
+
+
+def _value(node: ast.expr) -> Any:
+    """Return a literal, a quotient of numbers, or anything else as its source."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        pass
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        left, right = _value(node.left), _value(node.right)
+        if isinstance(left, int | float) and isinstance(right, int | float) and right:
+            return left / right
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_value(each) for each in node.elts]
+    return {"true": True, "false": False, "null": None}.get(ast.unparse(node), ast.unparse(node))

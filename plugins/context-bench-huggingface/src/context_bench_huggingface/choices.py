@@ -1,0 +1,42 @@
+"""Questions with options: shown to the model with letters, and shuffled where a benchmark lists the right one first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def choice_example(
+    question: str, options: Sequence[str], correct: int | None, *, context: str | None = None, **more: Any
+) -> dict[str, Any]:
+    """Return an example whose question shows every option with its letter.
+
+    Args:
+        question: The question alone.
+        options: The options in the order in which they are shown.
+        correct: Index of the right one; None where the benchmark keeps it: such a row has no gold.
+        context: What the question is about; None where the question is all there is.
+        more: Further fields, ``id`` first among them.
+
+    >>> choice_example("Largest?", ["Mars", "Jupiter"], 1, id=7)["correct_letter"]
+    'B'
+    """
+    texts = [str(option).strip() for option in options]
+    lines = [f"{letter}. {text}" for letter, text in zip(LETTERS, texts, strict=False)]
+    shown = "\n".join([question.strip(), "", *lines, "", "Answer with the letter of the right option."])
+    example = {**more, "context": shown if context is None else context, "question": shown, "choices": texts}
+    if correct is not None:
+        example |= {"answer": texts[correct], "correct_letter": LETTERS[correct]}
+    return example
+
+
+def shuffled(options: Sequence[str], seed: object) -> list[int]:
+    """Return the indexes of options in an order that an example's id decides, the same in every process.
+
+    >>> shuffled(["a", "b", "c", "d"], "recb1") == shuffled(["w", "x", "y", "z"], "recb1")
+    True
+    """
+    return sorted(range(len(options)), key=lambda index: sha256(f"{seed}\n{index}".encode()).digest())

@@ -1,0 +1,114 @@
+"""Copies: a split written into a folder, for a machine without network, with its commit and the hash of its contents."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from context_bench.errors import DatasetError
+from context_bench_huggingface.refusals import fetch_line
+from context_bench_huggingface.wanted import Wanted
+
+
+def place_of(folder: str | os.PathLike[str], wanted: Wanted) -> Path:
+    """Return the file that a copy of a split has in a folder, whether it is there or not."""
+    parts = [wanted.source.replace("/", "--"), wanted.config or "default", wanted.path() or wanted.split]
+    name = "--".join(
+        "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in part) for part in parts
+    )
+    return Path(folder).expanduser() / f"{name}.jsonl.gz"
+
+
+def find_copy(folder: str | os.PathLike[str] | None, wanted: Wanted) -> Path | None:
+    """Return the copy of a split, or None when the folder has none of the revision that is wanted."""
+    if not folder:
+        return None
+    place = place_of(folder, wanted)
+    label = _label(place)
+    if label is None or wanted.revision not in (label["revision"], label["asked"]):
+        return None
+    return place
+
+
+def write_copy(folder: str | os.PathLike[str], wanted: Wanted, commit: str, records: Iterable[Any]) -> dict[str, Any]:
+    """Write the copy of a split and return its label: revision, number of records and SHA-256 of the contents.
+
+    A copy is there whole or not at all.
+    """
+    place = place_of(folder, wanted)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = place.with_name(f".{place.name}.{os.getpid()}")
+    content, count = sha256(), 0
+    try:
+        with gzip.GzipFile(unfinished, "wb", mtime=0) as file:
+            for record in records:
+                line = json.dumps(record, ensure_ascii=False, default=str).encode() + b"\n"
+                content.update(line)
+                file.write(line)
+                count += 1
+        label = {
+            "source": wanted.source,
+            "asked": wanted.revision,
+            "revision": commit,
+            "config": wanted.config,
+            "split": wanted.split,
+            "records": count,
+            "sha256": content.hexdigest(),
+        }
+        os.replace(unfinished, place)
+        _label_path(place).write_text(json.dumps(label, indent=1) + "\n", encoding="utf-8")
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return label
+
+
+def read_copy(place: Path, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of a copy.
+
+    Raises:
+        DatasetError: Its contents are not those that were fetched: found before its first record is given out.
+    """
+    label = _label(place) or {}
+    content, count = sha256(), 0
+    try:
+        with gzip.open(place, "rb") as file:
+            for line in file:
+                content.update(line)
+                count += 1
+    except (OSError, EOFError) as error:
+        raise DatasetError(f"{place} cannot be read: {error}. Fetch it again: {fetch_line(wanted)}.") from error
+    if content.hexdigest() != label.get("sha256"):
+        raise DatasetError(
+            f"{place} is not what was fetched: its {count} records have the SHA-256 {content.hexdigest()[:12]}, those that were "
+            f"fetched {str(label.get('sha256'))[:12]}. Fetch it again: {fetch_line(wanted)}."
+        )
+    with gzip.open(place, "rb") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def revision_of_copy(place: Path) -> str:
+    """Return commit and content hash of a copy, as a run records them."""
+    label = _label(place) or {}
+    return f"{label.get('revision')} sha256:{label.get('sha256')}"
+
+
+def _label_path(place: Path) -> Path:
+    return place.with_name(place.name.removesuffix(".jsonl.gz") + ".json")
+
+
+def _label(place: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(_label_path(place).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return (
+        found
+        if isinstance(found, dict) and {"revision", "asked", "sha256"} <= found.keys() and place.exists()
+        else None
+    )

@@ -1,0 +1,84 @@
+"""Records become examples, by the card's function or by its table of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from context_bench.errors import ConfigurationError, DatasetError, PluginError
+from context_bench_huggingface.row import Row
+from context_bench_huggingface.wanted import Wanted
+
+Make = Callable[[Mapping[str, Any], Row], Iterator[dict[str, Any]]]
+_ABSENT = object()
+
+
+def maker(wanted: Wanted) -> Make:
+    """Return what makes the examples of a record.
+
+    Raises:
+        PluginError: The card's function is not there.
+    """
+    if wanted.example is None:
+        return partial(_mapped, wanted)
+    module, _, name = wanted.example.partition(":")
+    try:
+        function = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(
+            f"The card of {wanted.name} names {wanted.example}, which cannot be loaded: {error}"
+        ) from error
+    return partial(_made, wanted, function)
+
+
+def _made(
+    wanted: Wanted, function: Callable[[Mapping[str, Any], Row], Any], record: Mapping[str, Any], row: Row
+) -> Iterator[dict[str, Any]]:
+    try:
+        found = function(record, row)
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        raise DatasetError(
+            f"Record {row.number} of {wanted.where} is not laid out as expected: {type(error).__name__}: {error}. Its "
+            f"columns are: {', '.join(map(str, record))}."
+        ) from error
+    many = [] if found is None else [found] if isinstance(found, Mapping) else found
+    for example in many:
+        yield _with_id(dict(example), row)
+
+
+def _mapped(wanted: Wanted, record: Mapping[str, Any], row: Row) -> Iterator[dict[str, Any]]:
+    if not wanted.fields:
+        yield dict(record)
+        return
+    example: dict[str, Any] = {}
+    for target, path in wanted.fields.items():
+        value = _look_up(record, path)
+        if value is _ABSENT:
+            raise ConfigurationError(
+                f"The card of {wanted.name} takes {target} from {path!r}, which {wanted.where} does not have. Its columns "
+                f"are: {', '.join(map(str, record))}."
+            )
+        example[target] = value
+    yield _with_id(example, row)
+
+
+def _with_id(example: dict[str, Any], row: Row) -> dict[str, Any]:
+    if "id" in example:
+        return example
+    return {"id": f"{row.config}-{row.number}" if row.config else row.number, **example}
+
+
+def _look_up(record: Any, path: str) -> Any:
+    if isinstance(record, Mapping) and path in record:
+        return record[path]
+    value = record
+    for part in path.split("."):
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, Sequence) and not isinstance(value, str) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return _ABSENT
+    return value

@@ -1,0 +1,190 @@
+"""The dataset component: what reads ``hf:owner/name``, and what reads a card."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from attrs import frozen
+
+from context_bench.errors import ConfigurationError
+from context_bench_huggingface.access import Access
+from context_bench_huggingface.copies import find_copy, read_copy, revision_of_copy
+from context_bench_huggingface.examples import maker
+from context_bench_huggingface.installed import edition_of, installed_lines
+from context_bench_huggingface.records import stream
+from context_bench_huggingface.row import Row
+from context_bench_huggingface.shots import draw, prompted
+from context_bench_huggingface.wanted import Wanted, from_address, from_card
+
+
+@frozen
+class HubLoader:
+    """Loads datasets of the hub: any by its address, or the one that a card describes.
+
+    Attributes:
+        name: Name of the dataset that the card belongs to.
+        card: The card; None reads the address that is given as configuration.
+    """
+
+    name: str = "hf"
+    card: Mapping[str, Any] | None = None
+
+    def for_card(self, name: str, card: Mapping[str, Any]) -> HubLoader:
+        """Return what loads the dataset of a card."""
+        return HubLoader(name, card)
+
+    def __call__(
+        self,
+        limit: int | None = None,
+        config: str | None = None,
+        split: str | None = None,
+        *,
+        revision: str | None = None,
+        folder: str | None = None,
+        offline: bool = False,
+        token: str | None = None,
+        shots: int = 0,
+        shots_seed: int = 0,
+        prompt: str | None = None,
+        files: str | None = None,
+        max_retries: int = 3,
+        retry_base_delay: float = 1.0,
+    ) -> Iterator[dict[str, Any]]:
+        """Return the examples of a split, pulled as they are asked for.
+
+        Args:
+            limit: Most examples to return; None returns all.
+            config: Configuration of a card's dataset; without a card ``owner/name[:config][@revision]``.
+            split: Split; None takes the card's, or ``train``.
+            revision: Commit, tag or branch in place of the card's.
+            folder: Folder with fetched copies, which come before the hub.
+            offline: Whether to read copies only.
+            token: Access token.
+            shots: Worked examples before each question.
+            shots_seed: Seed of the draw.
+            prompt: Template of the question in place of the card's; ``none`` leaves the question as it is.
+            files: Files of the repository in place of its configurations.
+            max_retries: Attempts after a lost connection or a busy hub.
+            retry_base_delay: Seconds before the first of them.
+
+        Raises:
+            ConfigurationError: An option cannot be right.
+            DatasetError: The records cannot be had; found when the first is asked for.
+        """
+        wanted = self.wanted(config, split, revision=revision, prompt=prompt, files=files)
+        access = Access(token, offline, max_retries, retry_base_delay)
+        if shots < 0 or (limit is not None and limit < 0):
+            raise ConfigurationError(f"Dataset {self.name}: limit and shots are 0 or more.")
+        return _first(limit, self._prompted(wanted, access, folder, shots, shots_seed))
+
+    def revision(
+        self,
+        config: str | None = None,
+        split: str | None = None,
+        *,
+        revision: str | None = None,
+        folder: str | None = None,
+        files: str | None = None,
+        offline: bool = False,
+        token: str | None = None,
+        max_retries: int = 3,
+        retry_base_delay: float = 1.0,
+        **others: Any,
+    ) -> str | None:
+        """Return what a run records about the edition: the commit, or commit and hash of a copy."""
+        wanted = self.wanted(config, split, revision=revision, files=files)
+        wanted = wanted.parts[0] if wanted.parts else wanted
+        edition = edition_of(wanted)
+        if edition is not None:
+            return edition
+        place = find_copy(folder, wanted)
+        if place is not None:
+            return revision_of_copy(place)
+        access = Access(token, offline, max_retries, retry_base_delay)
+        access.require_network(wanted, folder)
+        return access.commit(wanted)
+
+    def wanted(
+        self,
+        config: str | None = None,
+        split: str | None = None,
+        *,
+        revision: str | None = None,
+        prompt: str | None = None,
+        files: str | None = None,
+    ) -> Wanted:
+        """Return which records a run wants, and how they become examples."""
+        found = (
+            from_address(config, split, files) if self.card is None else from_card(self.name, self.card, config, split)
+        )
+        changes: dict[str, Any] = {}
+        if files is not None:
+            changes["files"] = files
+        if revision is not None:
+            changes["revision"] = revision
+        if prompt is not None:
+            changes["prompt"] = None if prompt == "none" else prompt
+        return found.changed(**changes)
+
+    def records(self, wanted: Wanted, access: Access, folder: str | None = None) -> Iterator[Mapping[str, Any]]:
+        """Yield the records of a split as they are, from a copy where there is one."""
+        place = find_copy(folder, wanted)
+        if edition_of(wanted) is not None:
+            yield from installed_lines(wanted)
+            return
+        if place is not None:
+            yield from read_copy(place, wanted)
+            return
+        access.require_network(wanted, folder)
+        yield from stream(wanted, access)
+
+    def _examples(self, wanted: Wanted, access: Access, folder: str | None) -> Iterator[dict[str, Any]]:
+        make = maker(wanted)
+        number = 0
+        for part in wanted.parts or (wanted,):
+            tables = self._tables(part, access, folder)
+            for record in self.records(part, access, folder):
+                yield from make(record, Row(number, part.config or "", part.split, tables))
+                number += 1
+
+    def _prompted(
+        self, wanted: Wanted, access: Access, folder: str | None, shots: int, seed: int
+    ) -> Generator[dict[str, Any], None, None]:
+        worked: list[Mapping[str, Any]] = []
+        if shots:
+            if wanted.shots_split is None:
+                raise ConfigurationError(
+                    f"Dataset {self.name} has no split to draw worked examples from: leave out shots."
+                )
+            pool = wanted.changed(split=wanted.shots_split)
+            worked = draw(self._examples(pool, access, folder), shots, seed)
+        yield from prompted(self._examples(wanted, access, folder), wanted, worked)
+
+    def _tables(self, wanted: Wanted, access: Access, folder: str | None) -> dict[str, dict[str, Any]]:
+        return {
+            name: {
+                str(record[table["key"]]) if "key" in table else str(number): record
+                for number, record in enumerate(self.records(wanted.of_table(name), access, folder))
+            }
+            for name, table in wanted.tables.items()
+        }
+
+
+def _first(limit: int | None, examples: Generator[dict[str, Any], None, None]) -> Iterator[dict[str, Any]]:
+    """Yield the first examples, and let go of the stream before the last of them, which nobody may ask beyond.
+
+    A stream of Parquet that still reads ahead when Python ends takes the process down with it.
+    """
+    if limit is None:
+        yield from examples
+        return
+    for count, example in enumerate(islice(examples, limit), start=1):
+        if count == limit:
+            examples.close()
+        yield example
+
+
+hf = HubLoader()
+"""The loader of ``hf:owner/name``, which also reads the cards of other packages."""

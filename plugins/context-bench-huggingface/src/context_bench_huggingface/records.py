@@ -1,0 +1,137 @@
+"""Records of the hub as a stream: pulled one by one, and taken up again behind the last one when the connection is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import IO, Any
+
+from attrs import evolve
+
+from context_bench.errors import DatasetError
+from context_bench_huggingface.access import Access
+from context_bench_huggingface.refusals import is_transient, refusal
+from context_bench_huggingface.wanted import Wanted
+
+Record = Mapping[str, Any]
+_BUILDERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "csv", ".tsv": "csv"}
+
+
+def stream(wanted: Wanted, access: Access) -> Iterator[Record]:
+    """Yield the records of a split, in their order, all from one commit.
+
+    What was read before a connection was lost is not read twice, and a stream that ends early is an error and never a
+    shorter dataset.
+
+    Raises:
+        DatasetError: The hub has no such records, refuses them, or cannot be reached.
+    """
+    pinned = evolve(wanted, revision=access.commit(wanted))
+    done = failures = 0
+    while True:
+        try:
+            for record in _open(pinned, access, done):
+                yield record
+                done += 1
+                failures = 0
+            return
+        except DatasetError:
+            raise
+        except Exception as error:
+            failures += 1
+            if failures > access.max_retries or not is_transient(error):
+                raise refusal(wanted, error, failures) from error
+        access.pause(failures)
+
+
+def _open(wanted: Wanted, access: Access, skip: int) -> Iterable[Record]:
+    path = wanted.path()
+    layout = wanted.format or _layout(wanted, path)
+    if layout in _READERS:
+        return islice(_as_they_are(wanted, access, _READERS[layout]), skip, None)
+    library = _library()
+    if path is None:
+        builder = library.load_dataset_builder(
+            wanted.source, wanted.config, revision=wanted.revision, token=access.token
+        )
+    else:
+        more = {"sep": "\t"} if path.endswith(".tsv") else {}
+        files = {wanted.split: _url(wanted, path)}
+        builder = library.load_dataset_builder(layout, data_files=files, token=access.token, **more)
+    found = builder.as_streaming_dataset(split=wanted.split)
+    if (
+        builder.name == "parquet"
+    ):  # row group by row group, or a thread reads the whole file ahead, beyond the end of Python
+        found = found.reshard()
+    return found.skip(skip) if skip else found  # type: ignore[no-any-return]
+
+
+def _lines(wanted: Wanted, file: IO[bytes]) -> Iterator[Record]:
+    """Yield the objects of a JSON Lines file just as they are, which Arrow would pad to one schema."""
+    for number, line in enumerate(file, start=1):
+        if line.strip():
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise DatasetError(f"{wanted.where}: {wanted.path()}, line {number} is no JSON: {error}") from error
+            if not isinstance(record, dict):
+                raise DatasetError(f"{wanted.where}: {wanted.path()}, line {number} is no JSON object.")
+            yield record
+
+
+def _array(wanted: Wanted, file: IO[bytes]) -> Iterator[Record]:
+    """Yield the objects of a JSON array just as they are."""
+    try:
+        found = json.loads(file.read())
+    except ValueError as error:
+        raise DatasetError(f"{wanted.where}: {wanted.path()} is no JSON: {error}") from error
+    yield from found
+
+
+def _text(wanted: Wanted, file: IO[bytes]) -> Iterator[Record]:
+    """Yield a text file as one record."""
+    yield {"text": file.read().decode("utf-8")}
+
+
+def _as_they_are(
+    wanted: Wanted, access: Access, read: Callable[[Wanted, IO[bytes]], Iterator[Record]]
+) -> Iterator[Record]:
+    from huggingface_hub import HfFileSystem
+
+    files = HfFileSystem(token=access.token)
+    with files.open(f"datasets/{wanted.source}@{wanted.revision}/{wanted.path()}", "rb") as file:
+        yield from read(wanted, file)
+
+
+_READERS = {"lines": _lines, "array": _array, "text": _text}
+
+
+def _layout(wanted: Wanted, path: str | None) -> str:
+    if path is None:
+        return ""
+    name = path.partition("::")[0].lower()
+    for suffix, builder in _BUILDERS.items():
+        if name.endswith((suffix, f"{suffix}.gz")):
+            return builder
+    raise DatasetError(f"{wanted.where}: the name of {path} does not say how it is laid out. Pass format.")
+
+
+def _url(wanted: Wanted, path: str) -> str:
+    """Return the address of files; one inside an archive is ``zip://INNER::ARCHIVE``."""
+    inner, archive, outer = path.rpartition("::")
+    return f"{inner}{archive}hf://datasets/{wanted.source}@{wanted.revision}/{outer}"
+
+
+def _library() -> Any:
+    import datasets  # type: ignore[import-untyped, unused-ignore]
+    import huggingface_hub
+
+    # Further attempts are ours to make: the library would make twenty, and wait up to a minute before each.
+    datasets.config.STREAMING_READ_MAX_RETRIES = 1
+    for name in ("", "SERVER_UNAVAILABLE_", "RATE_LIMIT_"):
+        setattr(datasets.config, f"STREAMING_READ_{name}RETRY_INTERVAL", 0)
+    datasets.logging.set_verbosity_error()
+    huggingface_hub.logging.set_verbosity(50)  # what cannot be had is told once, as an error of ours
+    datasets.disable_progress_bars()
+    return datasets

@@ -1,0 +1,129 @@
+"""What a run wants: a card, a configuration and a split become the records to read and the way to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import Factory, evolve, frozen
+
+from context_bench.errors import ConfigurationError
+
+
+@frozen
+class Wanted:
+    """The records of one split of one configuration, and how they become examples.
+
+    Attributes:
+        name: What messages call the dataset.
+        source: ``owner/name`` on the hub.
+        revision: Commit, tag or branch.
+        config: Configuration; None takes the repository's only one.
+        split: Split.
+        files: Files of the repository, with ``{config}`` and ``{split}`` filled in; None leaves them to its configurations.
+        format: ``parquet``, ``json``, ``csv``, ``lines``, ``array`` or ``text``; None goes by the suffix of the files.
+        parts: What ``all`` stands for: the same of other configurations, which are read one after the other.
+        fields: Source path of a field, by the field's name.
+        example: ``module:function`` that makes a record an example.
+        tables: Further records that the function looks things up in.
+        prompt: What the question becomes, with fields in braces.
+        shot: What a worked example adds to its prompt.
+        shots_split: Split that worked examples are drawn from.
+    """
+
+    name: str
+    source: str
+    revision: str = "main"
+    config: str | None = None
+    split: str = "test"
+    files: str | None = None
+    format: str | None = None
+    parts: tuple[Wanted, ...] = ()
+    fields: Mapping[str, str] = Factory(dict)
+    example: str | None = None
+    tables: Mapping[str, Mapping[str, str]] = Factory(dict)
+    prompt: str | None = None
+    shot: str = "{answer}"
+    shots_split: str | None = None
+
+    @property
+    def where(self) -> str:
+        """The dataset as a message names it: its name, and where it lies when the name does not say so."""
+        place = f"{self.source}, configuration {self.config}" if self.config else self.source
+        return f"{self.name} ({place}, split {self.split})"
+
+    def changed(self, **changes: Any) -> Wanted:
+        """Return the same with some of it changed, in every part."""
+        return evolve(self, parts=tuple(part.changed(**changes) for part in self.parts), **changes)
+
+    def of_table(self, name: str) -> Wanted:
+        """Return where the records of a table lie."""
+        table = self.tables[name]
+        return evolve(
+            self,
+            config=table.get("config", self.config),
+            split=table.get("split", self.split),
+            files=table.get("files"),
+            format=table.get("format"),
+            parts=(),
+            tables={},
+        )
+
+    def path(self) -> str | None:
+        """Return the files with configuration and split filled in; None when the repository's configurations count."""
+        return self.files.replace("{config}", self.config or "").replace("{split}", self.split) if self.files else None
+
+
+def from_card(name: str, card: Mapping[str, Any], config: str | None, split: str | None) -> Wanted:
+    """Return what is wanted of a card.
+
+    Raises:
+        ConfigurationError: The card names no source.
+    """
+    config = config or card.get("default_config")
+    body = {**card, **card.get("by_config", {}).get(config or "", {})}
+    if not body.get("source"):
+        raise ConfigurationError(f"The card of the dataset {name} has no source: owner/name on the hub.")
+    parts = body.get("parts", ()) if config == "all" else ()
+    known = {key: body[key] for key in _PLAIN if key in body}
+    return Wanted(
+        name,
+        config=body.get("config", config),
+        split=split or body.get("split", "test"),
+        parts=tuple(from_card(name, card, part, split) for part in parts),
+        **known,
+    )
+
+
+def from_address(address: str | None, split: str | None, files: str | None) -> Wanted:
+    """Return what ``owner/name[:config][@revision]`` wants.
+
+    >>> from_address("openai/gsm8k:main@e53f048", None, None).revision
+    'e53f048'
+
+    Raises:
+        ConfigurationError: There is no such address.
+    """
+    place, _, revision = (address or "").partition("@")
+    source, _, config = place.partition(":")
+    owner, slash, name = source.partition("/")
+    if not owner or not slash or not name or "/" in name:
+        raise ConfigurationError(
+            f"hf:{address or ''} names no dataset. Write hf:owner/name, hf:owner/name:config or "
+            "hf:owner/name:config@revision."
+        )
+    return Wanted(f"hf:{address}", source, revision or "main", config or None, split or "train", files or None)
+
+
+_PLAIN = (
+    "source",
+    "revision",
+    "files",
+    "format",
+    "fields",
+    "example",
+    "tables",
+    "prompt",
+    "shot",
+    "shots_split",
+)

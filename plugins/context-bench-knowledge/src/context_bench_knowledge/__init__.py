@@ -1,0 +1,1 @@
+"""Knowledge benchmarks: cards in the manifest, and the functions that make their records examples."""

@@ -1,0 +1,138 @@
+"""From the records of long-context benchmarks to examples; every function is pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+from context_bench_huggingface import FIRST, Row
+from context_bench_huggingface.choices import LETTERS, choice_example
+
+Record = Mapping[str, Any]
+Example = dict[str, Any]
+DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Where in the book a needle of NoLiMa stands, as fractions; each example takes one, by its id."""
+
+_SHORT = "Answer the question from the text, in as few words as possible."
+_SUMMARY = "Summarise the text in about a page."
+_ASKS = {
+    "dureader": "Answer the question from the passages.",
+    "gov_report": _SUMMARY,
+    "multi_news": "Write one summary of these news articles.",
+    "qmsum": "Answer the query about the meeting in a few sentences.",
+    "vcsum": "Summarise this meeting in Chinese.",
+    "trec": "Name the type of the last question, as the examples do.",
+    "lsht": "Name the category of the last news item in Chinese, as the examples do.",
+    "triviaqa": "Answer the question from the passage, as the examples do: with the answer alone.",
+    "samsum": "Summarise the last conversation, as the examples do.",
+    "passage_retrieval_en": "Which paragraph is this the summary of? Answer with its name alone, such as Paragraph 1.",
+    "passage_retrieval_zh": "Which paragraph is this the summary of? Answer with its name alone, such as 段落1.",
+    "passage_count": "How many different paragraphs are there, leaving out repetitions? Answer with the number alone.",
+    "lcc": "Write the next line of code, and nothing else.",
+    "repobench-p": "Write the next line of code, and nothing else.",
+}
+_INFINITE = {
+    "passkey": "Answer with the pass key alone.",
+    "number_string": "Answer with the sequence of digits alone.",
+    "kv_retrieval": "Answer with the value alone.",
+    "longbook_sum_eng": "Summarise the book.",
+    "longbook_qa_eng": "Answer as briefly as possible.",
+    "longbook_qa_chn": "Answer in Chinese, as briefly as possible.",
+    "longdialogue_qa_eng": "One name is hidden behind $$MASK$$. Answer with the name alone.",
+    "math_find": "Answer with the number alone.",
+    "math_calc": "Give the result after each step, separated by commas.",
+    "code_run": "Answer with the value that is returned, a whole number.",
+}
+
+
+def longbench(record: Record, row: Row = FIRST) -> Example:
+    """Return a LongBench example; its task decides the metric."""
+    task = record["dataset"]
+    question = "\n\n".join(filter(None, [_ASKS.get(task, _SHORT), (record.get("input") or "").strip()]))
+    answers = [str(answer) for answer in record["answers"]]
+    return {
+        "id": record.get("_id", row.number),
+        "context": record["context"],
+        "question": question,
+        "answer": answers[0],
+        "answers": answers,
+        "task": task,
+        **({"all_classes": list(record["all_classes"])} if record.get("all_classes") else {}),
+        "length": record.get("length"),
+        "language": record.get("language"),
+    }
+
+
+def longbench_v2(record: Record, row: Row = FIRST) -> Example:
+    """Return a LongBench v2 example: four options in the question."""
+    return choice_example(
+        record["question"],
+        [record[f"choice_{letter}"] for letter in "ABCD"],
+        "ABCD".index(record["answer"]),
+        context=record["context"],
+        id=record.get("_id", row.number),
+        domain=record.get("domain"),
+        difficulty=record.get("difficulty"),
+        length=record.get("length"),
+    )
+
+
+def infinitebench(record: Record, row: Row = FIRST) -> Example:
+    """Return an InfiniteBench example; its task is the configuration, and options stand in its question."""
+    found = record["answer"]
+    answers = [str(answer) for answer in (found if isinstance(found, list | tuple) else [found])]
+    options = [str(option) for option in record.get("options") or ()]
+    more = {"id": record.get("id", row.number), "task": row.config}
+    if options:
+        correct = _option_of(answers, options)
+        return {
+            **choice_example(record["input"], options, correct, context=record["context"], **more),
+            "answers": answers,
+        }
+    question = "\n\n".join(filter(None, [str(record["input"]).strip(), _INFINITE.get(row.config, "")]))
+    return {**more, "context": record["context"], "question": question, "answer": answers[0], "answers": answers}
+
+
+def nolima(record: Record, row: Row = FIRST) -> Iterator[Example]:
+    """Yield the examples of a needle set of NoLiMa: a needle for each test, in a book of the table ``book``.
+
+    Character and depth follow from the example's id, the same in every process. Questions are those of one hop; the needle
+    stands between two lines of the book.
+    """
+    lines = [line for record in row.tables["book"].values() for line in record["text"].splitlines()]
+    characters = list(record["character_set"])
+    for test, settings in record["tests"].items():
+        if not settings:
+            continue
+        identity = f"{record['id']}_{test}"
+        digest = sha256(identity.encode()).digest()
+        character = characters[digest[0] % len(characters)]
+        depth = DEPTHS[digest[1] % len(DEPTHS)]
+        arguments = list(settings["input_args"])
+        needle = _filled(record["needle"], arguments).replace("{CHAR}", character)
+        place = round(depth * len(lines))
+        yield {
+            "id": identity,
+            "context": "\n".join([*lines[:place], needle, *lines[place:]]),
+            "question": _filled(record["questions"]["onehop"], arguments),
+            "answer": character,
+            "depth": depth,
+            "needle": needle,
+            "reasoning_type": record.get("reasoning_type"),
+        }
+
+
+def _filled(template: str, arguments: list[str]) -> str:
+    """Return a template of NoLiMa, whose places are counted from 1."""
+    return re.sub(r"\{(\d+)\}", lambda match: str(arguments[int(match[1]) - 1]), template)
+
+
+def _option_of(answers: list[str], options: list[str]) -> int | None:
+    for answer in answers:
+        if answer in options:
+            return options.index(answer)
+        if len(answer) == 1 and answer in LETTERS[: len(options)]:
+            return LETTERS.index(answer)
+    return None

@@ -1,0 +1,58 @@
+"""From the records of inference datasets to examples; every function is pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from context_bench_huggingface import FIRST, Row
+
+Record = Mapping[str, Any]
+Example = dict[str, Any]
+_VERDICTS = {"SUPPORT": "SUPPORTS", "CONTRADICT": "REFUTES", "REFUTE": "REFUTES", "": "NOT ENOUGH INFO"}
+
+
+def contract_nli(record: Record, row: Row = FIRST) -> Example:
+    """Return a ContractNLI example: SCROLLS puts the hypothesis first in its input, the contract behind a blank line."""
+    hypothesis, _, contract = record["input"].partition("\n\n")
+    question = (
+        f"Hypothesis: {hypothesis.strip()}\n\nDoes the contract entail it, contradict it, or not mention it? Answer with "
+        "Entailment, Contradiction or Not mentioned."
+    )
+    gold = {"answer": record["output"]} if record.get("output") else {}
+    return {"id": record["id"], "context": contract.strip(), "question": question, **gold}
+
+
+def scifact(record: Record, row: Row = FIRST) -> Iterator[Example]:
+    """Yield an example for each abstract that a claim is held against; the test split keeps its labels.
+
+    The hub has a record for each piece of evidence, the release one for each claim. A cited abstract without evidence in it
+    neither supports nor refutes the claim.
+    """
+    claim, corpus = record["claim"], row.tables.get("corpus", {})
+    for document, verdict in _evidence(record):
+        abstract = corpus.get(document, {})
+        text = " ".join(map(str.strip, abstract.get("abstract", ())))
+        question = (
+            f"Claim: {claim}\n\nDoes the abstract support or refute the claim? Answer with SUPPORTS, REFUTES or "
+            "NOT ENOUGH INFO."
+        )
+        yield {
+            "id": f"{record['id']}-{document}",
+            "context": f"{abstract.get('title', '')}\n{text}".strip(),
+            "question": question,
+            "claim": claim,
+            **({} if verdict is None else {"answer": verdict}),
+        }
+
+
+def _evidence(record: Record) -> list[tuple[str, str | None]]:
+    """Return abstracts and verdicts on them."""
+    cited = [str(document) for document in record.get("cited_doc_ids") or []]
+    if "evidence_label" in record:
+        document, label = str(record.get("evidence_doc_id") or ""), record["evidence_label"] or ""
+        return [(document, _VERDICTS[label])] if document else [(each, _VERDICTS[""]) for each in cited]
+    if "evidence" not in record:
+        return [(each, None) for each in cited]
+    found = {str(document): _VERDICTS[sets[0]["label"]] for document, sets in record["evidence"].items()}
+    return [*found.items(), *((each, _VERDICTS[""]) for each in cited if each not in found)]

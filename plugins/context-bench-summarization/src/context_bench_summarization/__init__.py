@@ -1,0 +1,1 @@
+"""Summarisation datasets: cards in the manifest, and the functions that make their records examples."""

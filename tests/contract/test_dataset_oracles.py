@@ -1,0 +1,154 @@
+"""A system that answers with the reference scores 1.0 on the wired headline, for every real record; a wrong answer does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import pytest
+from benchmark_records import RECORDS
+
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.loading import build
+from context_bench.plugins.wiring import Choice, DatasetFacts, plan_dataset
+
+pytestmark = pytest.mark.shared
+hub = pytest.importorskip("context_bench_huggingface")
+
+WRONG = "zzz qq"
+FIRST_OF = {"pass_at_1": 20}
+"""How many of a benchmark whose rows take a process each."""
+
+WITHOUT_GOLD = {"ifeval", "alpaca-eval", "mt-bench"}
+"""No response is the right one: a program or a judge decides."""
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return discover()
+
+
+def examples(catalog: Catalog, name: str, variant: str, folder: Path) -> Iterator[dict[str, Any]]:
+    from context_bench_huggingface.examples import maker
+    from context_bench_huggingface.wanted import from_card
+
+    facts = catalog.find("datasets", name).facts
+    assert facts is not None
+    assert facts.card is not None
+    config = variant if variant in facts.configs else facts.default_config
+    make = maker(from_card(name, {"default_config": facts.default_config, **facts.card}, config, None))
+    for number, record in enumerate(RECORDS[name][variant](folder)):
+        yield from make(record, hub.Row(number, config or ""))
+
+
+def wired(catalog: Catalog, name: str, variant: str) -> tuple[str, Any]:
+    component = catalog.find("datasets", name)
+    facts = component.facts
+    assert facts is not None
+    own = facts.by_config.get(variant or facts.default_config or "", {})
+    tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)
+    plan = plan_dataset(catalog, DatasetFacts(name, (name,), tags, primary, component), Choice())
+    assert plan.headline == primary, plan.warnings
+    [decision] = [each for each in plan.wired if each.facts and primary in each.facts.scores and not each.yields]
+    assert decision.component is not None
+    return str(primary), build(decision.component, {})
+
+
+CASES = [
+    pytest.param(name, variant, id=f"{name}:{variant}" if variant else name)
+    for name, variants in RECORDS.items()
+    for variant in variants
+]
+
+
+@pytest.mark.parametrize(("name", "variant"), CASES)
+def test_records_become_examples_that_a_system_can_be_asked(
+    catalog: Catalog, outputs: Path, name: str, variant: str
+) -> None:
+    component = catalog.find("datasets", name)
+    assert component.facts is not None
+    ids = set()
+    for example in examples(catalog, name, variant, outputs.parent):
+        ids.add(example["id"])
+        assert example["question"].strip()
+        assert example["context"].strip() or name == "scifact"  # whose abstracts could not be obtained
+        assert set(example) <= {*component.facts.fields, *component.facts.gold, *component.facts.inputs}
+        for letter, option in zip(ascii_uppercase, example.get("choices", ())):
+            assert f"{letter}. {option}" in example["question"]
+        if "choices" in example and "answer" in example:
+            assert example["choices"][ascii_uppercase.index(example["correct_letter"])] == example["answer"]
+    assert len(ids) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"), [case for case in CASES if case.values[0] not in {*WITHOUT_GOLD, "swebench"}]
+)
+def test_the_reference_scores_one_and_a_wrong_answer_does_not(
+    catalog: Catalog, outputs: Path, name: str, variant: str
+) -> None:
+    headline, evaluator = wired(catalog, name, variant)
+    missed, rewarded, scored = [], [], 0
+    for number, example in enumerate(examples(catalog, name, variant, outputs.parent)):
+        if number >= FIRST_OF.get(headline, 10**9) or "answer" not in example:
+            continue
+        for answer in example.get("answers") or [example["answer"]]:
+            right = evaluator.score(example, {"response": answer})
+            if headline not in right and name == "bfcl":
+                continue  # the result of a request, which no call tells
+            scored += 1
+            if right[headline] != 1.0 and answer not in AMBIGUOUS:
+                missed.append((example["id"], answer, dict(right)))
+        letter = example.get("correct_letter")
+        if (
+            letter is not None
+            and letter not in example["choices"]
+            and evaluator.score(example, {"response": letter})[headline] != 1.0
+        ):
+            missed.append((example["id"], letter, {}))
+        if example["answer"] != "" and evaluator.score(example, {"response": WRONG}).get(headline, 0.0) >= 1.0:
+            rewarded.append(example["id"])
+    assert (missed[:3], rewarded[:3]) == ([], [])
+    assert scored or variant == "rest"
+
+
+AMBIGUOUS = {
+    "Cc or cc",  # beside "CC or Cc": the same text but for case
+    "The surviving yellow mice can be represented genotypically Y^ly^L and the nonyellow mice can be represented as y^Ly^L.",
+}
+"""Options that differ from another by case alone: their text does not tell them apart, their letter does."""
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        *(
+            (name, "rouge_l_f1")
+            for name in ("multi-news", "dialogsum", "qmsum", "summscreenfd", "meetingbank", "govreport")
+        ),
+        *((name, "mc_accuracy") for name in ("mmlu", "mmlu-pro", "arc-challenge", "gpqa", "hellaswag", "winogrande")),
+        *((name, "pass_at_1") for name in ("humaneval", "mbpp")),
+        *((name, "math_equiv") for name in ("math", "gsm8k", "mgsm")),
+        *((name, "nli_accuracy") for name in ("contract-nli", "scifact")),
+        ("ifeval", "ifeval_strict"),
+    ],
+)
+def test_the_twenty_names_of_the_source_pages_are_wired_as_they_say(catalog: Catalog, name: str, key: str) -> None:
+    wired_evaluators = {
+        "rouge_l_f1": "rouge",
+        "mc_accuracy": "multiple-choice",
+        "pass_at_1": "code",
+        "math_equiv": "math",
+        "nli_accuracy": "nli",
+        "ifeval_strict": "ifeval",
+    }
+    component = catalog.find("datasets", name)
+    assert component.facts is not None
+    facts = DatasetFacts(name, (name,), component.facts.tags, component.facts.primary, component)
+    plan = plan_dataset(catalog, facts, Choice())
+    assert plan.headline == key
+    names = {decision.component.name for decision in plan.wired if decision.component}
+    extra = {"final-number"} if name in ("gsm8k", "mgsm") else set()
+    assert {"answer-quality", wired_evaluators[key]} | extra <= names

@@ -1,0 +1,172 @@
+"""The real library against a hub on loopback: names, configurations, splits, revisions, and everything that goes wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import islice
+
+import pytest
+
+from context_bench.errors import ConfigurationError, DatasetError
+from context_bench_huggingface import hf
+
+AT = "openai/gsm8k:main"
+QUICK = {"retry_base_delay": 0.0}
+
+
+def test_rows_come_as_the_hub_has_them(hub, gsm8k):
+    gsm8k()
+    rows = list(hf(config=AT, split="test"))
+    assert len(rows) == 30
+    assert rows[1] == {"question": f"What is 1+1? {'x' * 10}", "answer": "One more.\n#### 2"}
+    assert len(list(hf(config="openai/gsm8k:socratic", split="test"))) == 3
+    assert len(list(hf(config=AT))) == 40  # the split `train` when none is named
+
+
+def test_five_of_many_rows_transfer_a_small_part(hub, gsm8k):
+    gsm8k(count=20_000, width=2000)
+    size = len(hub.repositories["openai/gsm8k"]["main"]["main/test-00000-of-00001.parquet"])
+    assert len(list(hf(limit=5, config=AT, split="test"))) == 5
+    assert 0 < hub.sent < size / 3
+
+
+def test_a_process_that_takes_a_few_rows_ends_well(hub, gsm8k):
+    gsm8k(count=20_000, width=2000)
+    code = (
+        "from context_bench_huggingface import hf; rows = hf(limit=5, config='openai/gsm8k:main', split='test'); "
+        "[next(rows) for _ in range(5)]"
+    )
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_renamed_repository_is_followed(hub, gsm8k):
+    gsm8k()
+    hub.put("x/y", {})
+    hub.aliases["old/gsm8k"] = "openai/gsm8k"
+    assert len(list(hf(limit=2, config="old/gsm8k:main", split="test"))) == 2
+
+
+def test_a_revision_is_pinned_and_told(hub, gsm8k):
+    first = gsm8k(count=3)
+    second = gsm8k(count=7)
+    assert first != second
+    assert len(list(hf(config=AT, split="test"))) == 7
+    assert len(list(hf(config=f"{AT}@{first}", split="test"))) == 3
+    assert len(list(hf(config=AT, split="test", revision=first))) == 3
+    assert (hf.revision(config=AT), hf.revision(config=AT, revision=first)) == (second, first)
+
+
+def test_a_stream_stays_on_the_commit_that_it_began_with(hub, gsm8k):
+    gsm8k(count=1500)
+    rows = hf(config=AT, split="test")
+    begun = list(islice(rows, 3))
+    gsm8k(count=4)
+    assert len(begun) + len(list(rows)) == 1500
+
+
+def test_files_are_read_in_place_of_configurations(hub):
+    from importlib import import_module
+
+    files = {"data/test-1.jsonl": b'{"q": 1, "kw": {"a": 1}}\n{"q": 2, "kw": {}}\n', "notes.txt": b""}
+    hub.put("some/body", files)
+    assert [row["q"] for row in hf(config="some/body", files="data/*.jsonl")] == [1, 2]
+    assert import_module("context_bench_huggingface").hf is hf
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+@pytest.mark.parametrize("place", ["/api/", "parquet"])
+def test_a_busy_hub_is_asked_again(hub, gsm8k, status, place):
+    gsm8k()
+    hub.failures[place] = [status] * 2
+    assert len(list(hf(config=AT, split="test", **QUICK))) == 30
+
+
+@pytest.mark.parametrize(
+    ("status", "told"), [(429, "The hub allows no more requests"), (503, "The hub answered 503"), (500, "answered 500")]
+)
+@pytest.mark.parametrize("place", ["/api/", "parquet"])
+def test_a_hub_that_stays_busy_is_an_error_and_no_shorter_dataset(hub, gsm8k, status, told, place):
+    gsm8k()
+    hub.failures[place] = [status] * 10_000
+    with pytest.raises(DatasetError, match=rf"{told}.*openai/gsm8k.*after 2 attempts"):
+        list(hf(config=AT, split="test", max_retries=1, **QUICK))
+
+
+def test_a_cut_connection_is_taken_up_again(hub, gsm8k):
+    gsm8k(count=20_000, width=500)
+    hub.cuts["main/test"] = 4
+    assert len({row["question"] for row in hf(config=AT, split="test", **QUICK)}) == 20_000
+
+
+def test_a_connection_that_is_always_cut_is_an_error_and_no_shorter_dataset(hub, gsm8k):
+    gsm8k(count=20_000, width=500)
+    rows = hf(config=AT, split="test", max_retries=1, **QUICK)
+    assert len(list(islice(rows, 10))) == 10
+    hub.cuts["main/test"] = 10_000
+    with pytest.raises(DatasetError, match=r"The hub cannot be reached .*after 2 attempts. Try again, or fetch"):
+        list(rows)
+
+
+def test_a_gated_repository_says_what_to_do(hub, gsm8k):
+    gsm8k()
+    hub.gated.add("openai/gsm8k")
+    hub.tokens.add("hf_right")
+    for token in (None, "hf_wrong"):
+        with pytest.raises(
+            DatasetError, match=r"is gated. Ask for access at .*openai/gsm8k, then put a token.*HF_TOKEN"
+        ) as told:
+            list(hf(config=AT, split="test", token=token))
+        assert "hf_wrong" not in str(told.value)
+    assert len(list(hf(limit=1, config=AT, split="test", token="hf_right"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "split", "told"),
+    [
+        ("openai/gsm8", "test", "There is no dataset 'openai/gsm8' on the hub"),
+        (
+            "openai/gsm8k:socratc",
+            "test",
+            "no configuration 'socratc'. Did you mean 'socratic'.? It has: main, socratic.",
+        ),
+        ("openai/gsm8k:main", "tset", "no split 'tset'. Did you mean 'test'.? It has: test, train."),
+        ("openai/gsm8k:main@v9", "test", "no revision 'v9'"),
+        ("openai/gsm8k", "test", "has several configurations: main, socratic. Choose one."),
+    ],
+)
+def test_what_is_not_there_is_named_with_what_is(hub, gsm8k, address, split, told):
+    gsm8k()
+    with pytest.raises(DatasetError, match=told):
+        list(hf(config=address, split=split))
+
+
+@pytest.mark.parametrize("address", [None, "", "gsm8k", "/gsm8k", "a/b/c", "a/"])
+def test_an_address_that_is_none_is_refused(address):
+    with pytest.raises(ConfigurationError, match=r"names no dataset. Write hf:owner/name"):
+        hf(config=address)
+
+
+def test_offline_and_without_a_copy_the_error_comes_at_once(hub, gsm8k, tmp_path, monkeypatch):
+    gsm8k()
+    told = r"hf:openai/gsm8k:main .*cannot be read.*datasets fetch hf:openai/gsm8k:main --to FOLDER"
+    for options in ({"offline": True}, {"offline": True, "folder": str(tmp_path)}):
+        with pytest.raises(DatasetError, match=told):
+            list(hf(config=AT, split="test", **options))
+        with pytest.raises(DatasetError, match=told):
+            hf.revision(config=AT, split="test", **options)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(DatasetError, match="HF_HUB_OFFLINE is set"):
+        list(hf(config=AT, split="test"))
+    assert hub.asked == []
+
+
+def test_nothing_of_the_library_is_imported_before_a_record_is_asked_for():
+    code = (
+        "import sys; from context_bench_huggingface import hf; hf(config='a/b'); "
+        "print({'datasets', 'huggingface_hub', 'pyarrow'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
