@@ -203,3 +203,15 @@ def test_every_score_is_in_the_summary_by_dataset_and_an_evaluator_that_said_not
     assert silent.warnings == ("d/judge scored none of 2 rows: unreadable (2).",)
     assert json.loads(silent.to_json())["warnings"] == list(silent.warnings)
     assert "Warning: d/judge scored none of 2 rows" in table(silent)
+
+
+def test_a_mean_of_many_rows_is_summed_in_parts() -> None:
+    from context_bench.score_means import ScoreMeans
+
+    means = ScoreMeans()
+    group = means.group("", False, {})
+    for _ in range(10_000):
+        group.add({"tenth": 0.1})
+    [scores] = means.to_dict().values()
+    assert (scores["tenth"]["n"], scores["tenth"]["unscored"]) == (10_000, 0)
+    assert scores["tenth"]["mean"] == pytest.approx(0.1, abs=1e-15)

@@ -82,6 +82,7 @@ class Columns:
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self.names: list[str] = []
         self.scores = ScoreMeans()
+        self._groups: dict[int, Any] = {}
         self.summary: dict[str, float] = {}
         self._numbers: dict[str, int] = {}
         self._values = {field: array("d") for field in dict.fromkeys(("score", *fields))}
@@ -255,7 +256,10 @@ class Columns:
             else:
                 self.latencies.append(latency)
                 self.durations.append(latency)
-        self.scores.group(label.dataset, False, label.keys).add(scores)
+        group = self._groups.get(label.number)
+        if group is None:
+            group = self._groups[label.number] = self.scores.group(label.dataset, False, label.keys)
+        group.add(scores)
         for field, column in self._values.items():
             key = label.headline if field == "score" and field not in scores else field
             column.append(scores.get(key, _ABSENT))  # type: ignore[arg-type]

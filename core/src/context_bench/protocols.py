@@ -101,7 +101,12 @@ class Evaluator(Protocol):
 
 @runtime_checkable
 class Metric(Protocol):
-    """Something that aggregates the rows of one system."""
+    """Something that aggregates the rows of one system, or compares all systems.
+
+    In place of ``compute``, or beside it: ``compute_columns(columns)``, from the columns of the rows; and
+    ``compare(columns_by_system)``, which is asked when all other metrics have answered, and returns values by system. Optional:
+    ``score_field``, the score that it looks at; ``values``, what its keys mean, for one without a manifest.
+    """
 
     @property
     def name(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context_bench.records import ANY_KEY, EvalRow, KeyMeaning
 
+_PART = 4_096
 _Keys = Mapping[str, KeyMeaning]
 
 
@@ -59,30 +61,30 @@ class ScoreMeans:
 
 
 class _Mean:
-    """A sum that forgets no digit (Neumaier 1974), how many values it is of, and how many rows have none."""
+    """A sum, how many values it is of, and how many rows have none; values are summed exactly, some thousand at a time."""
 
-    __slots__ = ("count", "failed", "lost", "rows", "total")
+    __slots__ = ("count", "failed", "parts", "rows", "values")
 
     def __init__(self) -> None:
         self.count = self.failed = self.rows = 0
-        self.total = self.lost = 0.0
+        self.values: list[float] = []
+        self.parts: list[float] = []
 
-    def add(self, value: float) -> None:
-        total = self.total
-        whole = total + value
-        self.lost += (total - whole) + value if abs(total) >= abs(value) else (value - whole) + total
-        self.total = whole
-        self.count += 1
+    def sum_up(self) -> None:
+        """Make the values one."""
+        self.count += len(self.values)
+        self.parts.append(math.fsum(self.values))
+        self.values.clear()
 
     def join(self, other: _Mean) -> None:
-        self.add(other.total)
-        self.count += other.count - 1
-        self.lost += other.lost
+        self.count += other.count + len(other.values)
+        self.parts += other.parts
+        self.parts += other.values
         self.rows += other.rows
         self.failed += other.failed
 
     def to_dict(self) -> dict[str, Any]:
-        mean = {"mean": (self.total + self.lost) / self.count} if self.count else {}
+        mean = {"mean": math.fsum(self.parts) / self.count} if self.count else {}
         return {**mean, "n": self.count, "failed": self.failed, "unscored": self.rows - self.count}
 
 
@@ -102,7 +104,10 @@ class _Group:
             mean = self._means.get(key)
             if mean is None:
                 mean = self._means[key] = _Mean()
-            mean.add(value)
+            mean.values.append(value)
+        if not self._rows % _PART:
+            for mean in self._means.values():
+                mean.sum_up()
 
     @property
     def undeclared(self) -> list[str]:
@@ -121,7 +126,7 @@ class _Group:
             if key not in row.scores:
                 value = row.value(key)
                 if value is not None:
-                    mean.add(value)
+                    mean.values.append(value)
                     mean.failed += 1
 
     def means(self) -> list[tuple[str, str, _Mean]]:
