@@ -1,0 +1,207 @@
+"""Gates: what a run must keep, and whether it does, does not, or leaves it open.
+
+``f1:max-drop=1pp`` is non-inferiority against a baseline: the lower bound of the paired interval decides, never the mean.
+``pass_rate:min=0.9`` and ``p95:max=2s`` hold a value itself against a bound, by its interval where it has one.
+``cost:max-rise=0`` is a bound on how much more than the baseline something may cost.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench_compare.intervals import Interval, TooFew
+from context_bench_compare.power import rows_for_margin
+
+MET, MISSED, OPEN = "met", "missed", "inconclusive"
+
+EXIT_CODES = {MET: 0, MISSED: 10, OPEN: 11}
+
+KINDS = ("min", "max", "max-drop", "max-rise")
+
+_UNITS = {"": 1.0, "pp": 0.01, "%": 0.01, "ms": 0.001, "s": 1.0, "min": 60.0}
+_AMOUNT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-z%]*)")
+
+
+@frozen
+class Gate:
+    """One thing that a run must keep.
+
+    Attributes:
+        metric: Score or summary value.
+        kind: ``min``, ``max``, ``max-drop`` or ``max-rise``.
+        amount: Bound in the unit of the metric; seconds for times, a share for percentage points.
+        confidence: Of the interval that is looked at.
+        against: Name of the baseline; None for the run's own.
+        relative: Whether ``amount`` is a share of the baseline's value (``max-rise=10%``).
+    """
+
+    metric: str
+    kind: str
+    amount: float
+    confidence: float = 0.95
+    against: str | None = None
+    relative: bool = False
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether it holds the run against a baseline."""
+        return self.kind in ("max-drop", "max-rise")
+
+    def __str__(self) -> str:
+        return f"{self.metric}:{self.kind}={self.amount:g}{' of the baseline' if self.relative else ''}"
+
+
+@frozen
+class Outcome:
+    """How a gate came out.
+
+    Attributes:
+        gate: The gate.
+        state: ``met``, ``missed`` or ``inconclusive``.
+        sentence: With the numbers that decided.
+        more_rows: How many further rows would decide an open one; None when nobody knows.
+    """
+
+    gate: Gate
+    state: str
+    sentence: str
+    more_rows: int | None = None
+
+
+def parse_gate(text: str) -> list[Gate]:
+    """Read gates as the command line has them: ``metric:kind=amount[,kind=amount...][,vs=@name][,confidence=0.95]``.
+
+    >>> parse_gate("f1:max-drop=1pp")[0].amount
+    0.01
+
+    Raises:
+        ConfigurationError: The text is no gate; the message says what is wrong.
+    """
+    metric, colon, rest = text.rpartition(":")
+    if not colon or not metric:
+        raise ConfigurationError(
+            f"The gate {text!r} has the wrong form: write METRIC:max-drop=1pp, or min=, max=, max-rise=."
+        )
+    settings: dict[str, Any] = {}
+    for part in rest.split(","):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ConfigurationError(f"In the gate {text!r}, {part!r} is no bound: write {'=, '.join(KINDS)}=.")
+        settings[key.strip()] = value.strip()
+    return gates_of(metric, settings, f"the gate {text!r}")
+
+
+def gates_of(metric: str, settings: Mapping[str, Any], where: str) -> list[Gate]:
+    """Return the gates of one metric as the project file has them: ``{ max_drop = "1pp", vs = "@main" }``.
+
+    Raises:
+        UnknownNameError: A key that is no setting of a gate.
+        ConfigurationError: A bound that is no amount, or none at all.
+    """
+    given = {key.replace("_", "-"): value for key, value in settings.items()}
+    for key in given:
+        if key not in (*KINDS, "vs", "confidence"):
+            raise UnknownNameError(f"setting of {where}", key, (*KINDS, "vs", "confidence"))
+    confidence = _confidence(given.get("confidence", 0.95), where)
+    against = given.get("vs")
+    if against is not None and not isinstance(against, str):
+        raise ConfigurationError(f"In {where}, vs is {against!r}, but must be the name of a baseline, such as @main.")
+    found = []
+    for kind in KINDS:
+        if kind in given:
+            amount, unit = _amount(given[kind], where)
+            if kind in ("max-drop", "max-rise") and amount < 0:
+                raise ConfigurationError(
+                    f"In {where}, {kind} is below zero; what may be lost is written without a sign."
+                )
+            found.append(Gate(metric, kind, amount, confidence, against, relative=unit == "%"))
+    if not found:
+        raise ConfigurationError(f"{where} has no bound: write {', '.join(KINDS[:-1])} or {KINDS[-1]}.")
+    return found
+
+
+def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None) -> Outcome:
+    """Hold a value against ``min`` or ``max``.
+
+    Args:
+        gate: The gate.
+        value: The run's value.
+        interval: Of that value; None where it is exact, such as a sum of costs.
+    """
+    sign = 1.0 if gate.kind == "min" else -1.0
+    told = f"{gate.metric} is {value:.4g}, {gate.kind} {gate.amount:g}"
+    if interval is None:
+        return Outcome(gate, MET if sign * (value - gate.amount) >= 0 else MISSED, told)
+    if isinstance(interval, TooFew):
+        return Outcome(gate, OPEN, f"{told}; too few to say: {interval.reason}")
+    told += f" ({interval.low:.4g} to {interval.high:.4g} at {gate.confidence:.0%})"
+    worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
+    if sign * (worst - gate.amount) >= 0:
+        return Outcome(gate, MET, told)
+    return Outcome(gate, MISSED if sign * (best - gate.amount) < 0 else OPEN, told)
+
+
+def judge_difference(
+    gate: Gate, difference: float, interval: Interval | TooFew, rows: int, deviation: float, baseline: float = 1.0
+) -> Outcome:
+    """Hold a paired difference against ``max-drop`` or ``max-rise``.
+
+    Args:
+        gate: The gate.
+        difference: The run's mean less the baseline's, over the matched rows.
+        interval: Of that difference.
+        rows: Matched rows.
+        deviation: Standard deviation of the differences of single rows.
+        baseline: The baseline's value, of which a relative bound is a share.
+    """
+    sign = 1.0 if gate.kind == "max-drop" else -1.0
+    amount = gate.amount * abs(baseline) if gate.relative else gate.amount
+    told = f"{gate.metric} changed by {difference:+.4g}, {gate.kind} {amount:g}"
+    if isinstance(interval, TooFew):
+        return Outcome(gate, OPEN, f"{told}; too few to say: {interval.reason}")
+    told += f" ({interval.low:+.4g} to {interval.high:+.4g} at {gate.confidence:.0%})"
+    worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
+    if sign * worst >= -amount:
+        return Outcome(gate, MET, told)
+    if sign * best < -amount:
+        return Outcome(gate, MISSED, told)
+    return Outcome(gate, OPEN, told, _more_rows(sign * difference, amount, rows, deviation, gate.confidence))
+
+
+def exit_code(outcomes: list[Outcome]) -> int:
+    """Return 10 when a gate is missed, 11 when one is open, else 0."""
+    states = {outcome.state for outcome in outcomes}
+    return EXIT_CODES[MISSED if MISSED in states else OPEN if OPEN in states else MET]
+
+
+def _more_rows(difference: float, amount: float, rows: int, deviation: float, confidence: float) -> int | None:
+    """Return the further rows that decide if the difference stays as it is, in whichever direction it lies."""
+    distance = difference + amount
+    if not math.isfinite(deviation) or deviation <= 0 or distance == 0:
+        return None
+    return max(1, rows_for_margin(deviation, abs(distance), 0.0, confidence) - rows)
+
+
+def _amount(value: Any, where: str) -> tuple[float, str]:
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value), ""
+    found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None or found[2] not in _UNITS:
+        raise ConfigurationError(f"In {where}, {value!r} is no amount: write 0.01, 1pp, 5%, 200ms or 2s.")
+    return float(found[1]) * _UNITS[found[2]], found[2]
+
+
+def _confidence(value: Any, where: str) -> float:
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0.5 <= share < 1:
+        raise ConfigurationError(f"In {where}, confidence is {value!r}, but must lie between 0.5 and 1, such as 0.95.")
+    return share

@@ -1,0 +1,273 @@
+"""Confidence intervals for rates, means and paired differences, of rows that may share a document.
+
+Rates and means of scores between 0 and 1 get Wilson's score interval (Wilson 1927). Where rows come in clusters - several
+questions about one document, several samples of one example - the number of rows is replaced by the effective number that the
+variance between clusters leaves (Kish 1965; Korn and Graubard 1998), and the normal quantile by Student's, whose degrees of
+freedom say how many clusters the variance really rests on (Satterthwaite 1946). A mean of bounded scores is the same with its
+own variance, so that a mean close to 1 keeps an honest lower bound.
+
+Differences get Agresti and Min's interval (2005): half a row is added for each direction, so that no flip at all still leaves
+a width. Statistics without a formula - a ratio of sums, a percentile - get the BCa bootstrap (Efron 1987), seeded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from scipy import stats
+
+MINIMUM_ROWS = 20
+"""Fewer rows than this get no interval."""
+
+MINIMUM_CLUSTERS = 5
+"""Fewer clusters than this get no interval: between them there is no variance to speak of."""
+
+MINIMUM_DISTINCT = 5
+"""Graded values of which fewer than so many differ from the most frequent one get no bootstrap."""
+
+Floats = NDArray[np.float64]
+Clusters = NDArray[np.int64]
+
+
+@frozen
+class Interval:
+    """An interval that covers the true value with the stated confidence.
+
+    Attributes:
+        low, high: Its ends.
+        method: How it was made, such as ``"wilson"``.
+        confidence: For example 0.95.
+    """
+
+    low: float
+    high: float
+    method: str
+    confidence: float
+
+
+@frozen
+class TooFew:
+    """There is no interval, because the rows are too few to say.
+
+    Attributes:
+        reason: What there is too little of, as a phrase: ``"12 rows, 20 are needed"``.
+    """
+
+    reason: str
+
+
+def too_few(rows: int, clusters: Clusters | None) -> TooFew | None:
+    """Return why there can be no interval for so many rows, or None when there can be one."""
+    if rows < MINIMUM_ROWS:
+        return TooFew(f"{rows} rows, {MINIMUM_ROWS} are needed")
+    if clusters is not None and (count := cluster_count(clusters)) < MINIMUM_CLUSTERS:
+        return TooFew(f"{count} clusters, {MINIMUM_CLUSTERS} are needed")
+    return None
+
+
+def cluster_count(clusters: Clusters) -> int:
+    """Return how many clusters there are."""
+    return len(np.unique(clusters))
+
+
+def mean_interval(values: Floats, clusters: Clusters | None = None, confidence: float = 0.95) -> Interval | TooFew:
+    """Return the interval of the mean of values between 0 and 1; passes and fails are such values.
+
+    Args:
+        values: One value a row, shape (rows,).
+        clusters: Number of the cluster of each row, shape (rows,); None when every row stands alone.
+        confidence: Share of such intervals that hold the true mean.
+
+    Raises:
+        ValueError: A value is no number between 0 and 1.
+    """
+    values = np.asarray(values, dtype=float)
+    if not bool(np.all((values >= 0) & (values <= 1))):
+        raise ValueError("mean_interval() takes values between 0 and 1; use bootstrap_interval() for others")
+    missing = too_few(len(values), clusters)
+    if missing is not None:
+        return missing
+    mean, rows = float(values.mean()), float(len(values))
+    if clusters is None and bool(np.all((values == 0) | (values == 1))):
+        low, high = wilson(mean, rows, _normal(confidence))
+        return Interval(low, high, "wilson", confidence)
+    residuals = _cluster_sums(values - mean, clusters)
+    count = len(residuals)
+    spread = float(np.square(residuals).sum())
+    if spread <= 0:
+        low, high = wilson(mean, float(count), _student(confidence, count - 1))
+    else:
+        variance = spread / rows**2 * count / (count - 1)
+        effective = mean * (1 - mean) / variance
+        if clusters is not None:
+            effective = min(effective, max(rows, _variance_limit(values)))
+        low, high = wilson(mean, effective, _student(confidence, _degrees(residuals, clusters)))
+    return Interval(low, high, "wilson, effective rows", confidence)
+
+
+def wilson(rate: float, rows: float, quantile: float) -> tuple[float, float]:
+    """Return Wilson's score interval of a rate.
+
+    >>> [round(end, 4) for end in wilson(0.8, 50, 1.959964)]
+    [0.6696, 0.8876]
+
+    Args:
+        rate: Observed share, 0 to 1.
+        rows: Rows, or the effective number of them.
+        quantile: Quantile of the normal or Student's distribution, such as 1.96.
+    """
+    square = quantile * quantile
+    centre = (rate + square / (2 * rows)) / (1 + square / rows)
+    half = quantile * math.sqrt(rate * (1 - rate) / rows + square / (4 * rows * rows)) / (1 + square / rows)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def difference_interval(
+    differences: Floats, clusters: Clusters | None = None, confidence: float = 0.95
+) -> Interval | TooFew:
+    """Return the interval of the mean of paired differences.
+
+    Args:
+        differences: One difference a matched row, shape (rows,), of passes and fails (-1, 0, 1) or of graded scores.
+        clusters: Number of the cluster of each row, shape (rows,); None when every row stands alone.
+        confidence: Share of such intervals that hold the true mean.
+    """
+    differences = np.asarray(differences, dtype=float)
+    missing = too_few(len(differences), clusters)
+    if missing is not None:
+        return missing
+    size = float(np.abs(differences).max()) or 1.0
+    rows = len(differences) + 1  # half a row in each direction
+    mean = float(differences.sum()) / rows
+    residuals = _cluster_sums(differences - mean, clusters)
+    count = len(residuals)
+    added = np.array([size - mean, -size - mean])
+    spread = float(np.square(residuals).sum() + np.square(added).sum() / 2)
+    fourth = float((residuals**4).sum() + (added**4).sum() / 2)
+    variance = spread / rows**2 * count / (count - 1)
+    if clusters is None and _is_ternary(differences):
+        quantile = _normal(confidence)
+    else:
+        quantile = _student(confidence, min(count, max(1.0, spread**2 / fourth)))
+    half = quantile * math.sqrt(variance)
+    return Interval(mean - half, mean + half, "paired, Agresti-Min", confidence)
+
+
+def bootstrap_interval(
+    columns: tuple[Floats, ...],
+    statistic: Callable[..., Floats],
+    clusters: Clusters | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    draws: int = 2000,
+) -> Interval | TooFew:
+    """Return the BCa bootstrap interval of a statistic of rows that are drawn together.
+
+    Args:
+        columns: Columns of the rows, each of shape (rows,).
+        statistic: Takes the columns with a leading axis for draws, each of shape (draws, rows), and returns shape
+            (draws,). Where there are clusters, a column holds sums over clusters, shape (draws, clusters).
+        clusters: Number of the cluster of each row; whole clusters are drawn then.
+        confidence: Share of such intervals that hold the true value.
+        seed: Seed of the draws: equal seeds give equal intervals.
+        draws: Bootstrap samples.
+    """
+    missing = too_few(len(columns[0]), clusters)
+    if missing is not None:
+        return missing
+    if clusters is not None:
+        columns = tuple(_cluster_sums(column, clusters) for column in columns)
+    distinct = max(_distinct(column) for column in columns)
+    if distinct < MINIMUM_DISTINCT:
+        return TooFew(f"{distinct} rows differ from the most frequent value, {MINIMUM_DISTINCT} are needed")
+    rows = len(columns[0])
+    found = statistic(*(column[None, :] for column in columns))[0]
+    drawn = _drawn(columns, statistic, np.random.default_rng(seed), draws)
+    drawn = drawn[np.isfinite(drawn)]
+    if len(drawn) < draws // 2:
+        return TooFew("most bootstrap samples have no value")
+    jackknifed = _jackknifed(columns, statistic)
+    shares = _bca_shares(float(found), drawn, jackknifed, confidence)
+    low, high = np.quantile(drawn, shares)
+    return Interval(
+        float(low), float(high), f"BCa bootstrap of {rows} {'clusters' if clusters is not None else 'rows'}", confidence
+    )
+
+
+def _drawn(
+    columns: tuple[Floats, ...], statistic: Callable[..., Floats], generator: np.random.Generator, draws: int
+) -> Floats:
+    """Return the statistic of each bootstrap sample, a block of samples at a time so that memory stays bounded."""
+    rows = len(columns[0])
+    block = max(1, min(draws, 4_000_000 // max(rows, 1)))
+    found = []
+    for start in range(0, draws, block):
+        places = generator.integers(0, rows, size=(min(block, draws - start), rows))
+        found.append(statistic(*(column[places] for column in columns)))
+    return np.concatenate(found)
+
+
+def _jackknifed(columns: tuple[Floats, ...], statistic: Callable[..., Floats], most: int = 200) -> Floats:
+    """Return the statistic without each of up to ``most`` groups of rows."""
+    rows = len(columns[0])
+    groups = np.array_split(np.arange(rows), min(rows, most))
+    found = [statistic(*(np.delete(column, group)[None, :] for column in columns))[0] for group in groups]
+    return np.asarray(found, dtype=float)
+
+
+def _bca_shares(found: float, drawn: Floats, jackknifed: Floats, confidence: float) -> tuple[float, float]:
+    below = (float((drawn < found).mean()) + float((drawn <= found).mean())) / 2
+    bias = float(stats.norm.ppf(min(max(below, 1 / (2 * len(drawn))), 1 - 1 / (2 * len(drawn)))))
+    centred = jackknifed.mean() - jackknifed
+    scale = float(np.square(centred).sum()) ** 1.5
+    acceleration = float((centred**3).sum()) / (6 * scale) if scale > 0 else 0.0
+    ends = []
+    for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
+        quantile = bias + float(stats.norm.ppf(tail))
+        ends.append(float(stats.norm.cdf(bias + quantile / (1 - acceleration * quantile))))
+    return ends[0], ends[1]
+
+
+def _cluster_sums(values: Floats, clusters: Clusters | None) -> Floats:
+    if clusters is None:
+        return values
+    _, numbers = np.unique(clusters, return_inverse=True)
+    return np.bincount(numbers, weights=values)
+
+
+def _degrees(residuals: Floats, clusters: Clusters | None) -> float:
+    """Return on how many clusters the variance rests, after Satterthwaite; rows that stand alone are many."""
+    if clusters is None:
+        return len(residuals) - 1
+    squares = np.square(residuals)
+    return float(min(len(residuals) - 1, max(1.0, squares.sum() ** 2 / np.square(squares).sum())))
+
+
+def _variance_limit(values: Floats) -> float:
+    """Return the effective rows that the values would have without clusters."""
+    mean, variance = float(values.mean()), float(values.var(ddof=1))
+    return len(values) * mean * (1 - mean) / variance if variance > 0 else float(len(values))
+
+
+def _is_ternary(differences: Floats) -> bool:
+    return bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
+
+
+def _distinct(values: Floats) -> int:
+    _, counts = np.unique(values, return_counts=True)
+    return int(len(values) - counts.max())
+
+
+@lru_cache(maxsize=1024)
+def _student(confidence: float, degrees: float) -> float:
+    return float(stats.t.ppf((1 + confidence) / 2, degrees))
+
+
+@lru_cache(maxsize=64)
+def _normal(confidence: float) -> float:
+    return float(stats.norm.ppf((1 + confidence) / 2))

@@ -1,0 +1,53 @@
+"""How many rows a decision takes, and what a run of so many rows can show."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import stats
+
+from context_bench_compare.intervals import Clusters, Floats, _cluster_sums
+
+POWER = 0.8
+"""Share of runs that should find a difference which is there."""
+
+
+def standard_error(differences: Floats, clusters: Clusters | None = None) -> float:
+    """Return the standard error of the mean of paired differences, robust to clusters; 0.0 for equal rows."""
+    differences = np.asarray(differences, dtype=float)
+    sums = _cluster_sums(differences - differences.mean(), clusters)
+    count = len(sums)
+    return math.sqrt(float(np.square(sums).sum()) * count / (count - 1)) / len(differences) if count > 1 else math.inf
+
+
+def detectable_difference(error: float, confidence: float = 0.95, power: float = POWER) -> float:
+    """Return the smallest true difference that a run with this standard error finds with the given power."""
+    return (_quantile((1 + confidence) / 2) + _quantile(power)) * error
+
+
+def rows_for_margin(
+    deviation: float, margin: float, difference: float = 0.0, confidence: float = 0.95, power: float = POWER
+) -> int:
+    """Return how many matched rows show non-inferiority within a margin.
+
+    Args:
+        deviation: Standard deviation of the paired differences of single rows; with clusters, the standard error of a run
+            times the square root of its rows.
+        margin: What may be lost, above zero.
+        difference: True difference that is expected; below ``-margin`` no number of rows is enough.
+        confidence: Of the two-sided interval whose lower bound is looked at.
+        power: Share of runs that should show it.
+
+    Raises:
+        ValueError: The difference expected is not above ``-margin``.
+    """
+    distance = margin + difference
+    if distance <= 0:
+        raise ValueError("no number of rows shows a margin that the system is expected to miss")
+    needed = ((_quantile((1 + confidence) / 2) + _quantile(power)) * deviation / distance) ** 2
+    return max(2, math.ceil(needed))
+
+
+def _quantile(share: float) -> float:
+    return float(stats.norm.ppf(share))

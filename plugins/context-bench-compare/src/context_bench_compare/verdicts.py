@@ -1,0 +1,172 @@
+"""Verdicts: two systems on the same rows, and in words which is better.
+
+A verdict is one of five words. ``better`` and ``worse``: the paired test, corrected for the number of comparisons, leaves less
+than the stated error, and the interval of the difference lies on one side of zero. ``equivalent``: the whole interval lies
+within the margin. ``inconclusive``: neither; the sentence says what this run could have shown. ``incomparable``: there is
+nothing to compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from context_bench_compare.intervals import (
+    Clusters,
+    Floats,
+    Interval,
+    TooFew,
+    cluster_count,
+    difference_interval,
+)
+from context_bench_compare.power import detectable_difference, standard_error
+from context_bench_compare.significance import holm, paired_p_value
+
+BETTER, WORSE, EQUIVALENT, INCONCLUSIVE, INCOMPARABLE = "better", "worse", "equivalent", "inconclusive", "incomparable"
+WORDS = (BETTER, WORSE, EQUIVALENT, INCONCLUSIVE, INCOMPARABLE)
+
+
+@frozen
+class Rules:
+    """How a comparison is judged.
+
+    Attributes:
+        confidence: Of intervals, and 1 - the error of the tests.
+        margin: Difference that does not matter, in units of the score; None when every difference does.
+        threshold: Score that passes, for counting flips.
+        better: ``"higher"`` or ``"lower"``.
+        seed: Seed of everything that is drawn.
+    """
+
+    confidence: float = 0.95
+    margin: float | None = None
+    threshold: float = 0.7
+    better: str = "higher"
+    seed: int = 0
+
+
+@frozen(eq=False)
+class Pairs:
+    """The rows that two systems share.
+
+    Attributes:
+        ours, theirs: The scores, shape (rows,); a failed row has the worst value.
+        keys: What the rows are called, shape (rows,), in canonical order.
+        answered: Which rows both systems answered, shape (rows,).
+        clusters: Number of the cluster of each row; None when every row stands alone.
+        unmatched: Rows that only one of the two has.
+    """
+
+    ours: Floats
+    theirs: Floats
+    keys: Sequence[str]
+    answered: NDArray[np.bool_]
+    clusters: Clusters | None = None
+    unmatched: int = 0
+
+
+@frozen
+class Comparison:
+    """What is known of a difference.
+
+    Attributes:
+        rows, clusters: What it rests on; no clusters when every row stands alone.
+        unmatched: Rows that only one of the two has, and that are left out.
+        mean, baseline_mean, difference: Over the matched rows.
+        interval: Of the difference; or why there is none.
+        answered_difference: The difference over the rows that both answered, failures left out; None without such rows.
+        p_value: Of the paired test, not corrected.
+        corrected: The same, corrected for the comparisons made together.
+        test: Name of the test.
+        improved, regressed: Keys of the rows that flipped at the threshold.
+        detectable: Smallest difference that such a run finds four times in five.
+        word: One of :data:`WORDS`.
+        sentence: The verdict with its reason.
+    """
+
+    rows: int
+    clusters: int | None
+    unmatched: int
+    mean: float
+    baseline_mean: float
+    difference: float
+    interval: Interval | TooFew
+    answered_difference: float | None
+    p_value: float
+    corrected: float
+    test: str
+    improved: tuple[str, ...]
+    regressed: tuple[str, ...]
+    detectable: float
+    word: str = INCONCLUSIVE
+    sentence: str = ""
+
+
+def incomparable(why: str, unmatched: int = 0) -> Comparison:
+    """Return the comparison of two systems of which nothing can be said."""
+    nan = float("nan")
+    return Comparison(
+        0, None, unmatched, nan, nan, nan, TooFew("0 rows"), None, 1.0, 1.0, "none", (), (), nan, INCOMPARABLE, why
+    )
+
+
+def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
+    """Return what the matched rows say of the difference, the test not yet corrected for other comparisons."""
+    if not len(pairs.ours):
+        return incomparable("the two have no row in common", pairs.unmatched)
+    differences = pairs.ours - pairs.theirs
+    passes, passed = pairs.ours >= rules.threshold, pairs.theirs >= rules.threshold
+    if rules.better == "lower":
+        passes, passed = pairs.ours <= rules.threshold, pairs.theirs <= rules.threshold
+    both = differences[pairs.answered]
+    p_value, test = paired_p_value(differences, pairs.clusters, rules.seed)
+    found = Comparison(
+        rows=len(differences),
+        clusters=None if pairs.clusters is None else cluster_count(pairs.clusters),
+        unmatched=pairs.unmatched,
+        mean=float(pairs.ours.mean()),
+        baseline_mean=float(pairs.theirs.mean()),
+        difference=float(differences.mean()),
+        interval=difference_interval(differences, pairs.clusters, rules.confidence),
+        answered_difference=float(both.mean()) if len(both) else None,
+        p_value=p_value,
+        corrected=p_value,
+        test=test,
+        improved=tuple(pairs.keys[place] for place in np.flatnonzero(passes & ~passed)),
+        regressed=tuple(pairs.keys[place] for place in np.flatnonzero(passed & ~passes)),
+        detectable=detectable_difference(standard_error(differences, pairs.clusters), rules.confidence),
+    )
+    return judged(found, rules)
+
+
+def corrected(comparisons: Sequence[Comparison], rules: Rules | Sequence[Rules]) -> list[Comparison]:
+    """Return comparisons that were made together, their tests corrected by Holm's method and judged again."""
+    each = [rules] * len(comparisons) if isinstance(rules, Rules) else list(rules)
+    tested = [number for number, one in enumerate(comparisons) if one.word != INCOMPARABLE]
+    values = holm([comparisons[number].p_value for number in tested])
+    found = list(comparisons)
+    for number, value in zip(tested, values):
+        found[number] = judged(evolve(comparisons[number], corrected=value), each[number])
+    return found
+
+
+def judged(found: Comparison, rules: Rules) -> Comparison:
+    """Return a comparison with the word and the sentence that its numbers deserve."""
+    if found.word == INCOMPARABLE:
+        return found
+    if isinstance(found.interval, TooFew):
+        return evolve(found, word=INCONCLUSIVE, sentence=f"too few to say: {found.interval.reason}")
+    low, high = found.interval.low, found.interval.high
+    if rules.better == "lower":
+        low, high = -high, -low
+    bounds = f"{low:+.4g} to {high:+.4g} in its favour at {rules.confidence:.0%}"
+    if rules.margin is not None and -rules.margin <= low and high <= rules.margin:
+        return evolve(found, word=EQUIVALENT, sentence=f"within {rules.margin:.4g} of the baseline: {bounds}")
+    if found.corrected < 1 - rules.confidence and (low > 0 or high < 0):
+        word = BETTER if low > 0 else WORSE
+        return evolve(found, word=word, sentence=f"{bounds}; p = {found.corrected:.2g} ({found.test})")
+    shown = f"this run could only show a difference of {found.detectable:.4g}; it is no worse than {low:+.4g}"
+    return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {shown}")

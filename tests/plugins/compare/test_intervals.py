@@ -1,0 +1,161 @@
+"""Intervals: equal to the references on fixed cases, and true to their confidence over a grid."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from context_bench_compare.intervals import (
+    Interval,
+    TooFew,
+    bootstrap_interval,
+    difference_interval,
+    mean_interval,
+    wilson,
+)
+
+
+@pytest.mark.parametrize(("passes", "rows"), [(0, 20), (1, 20), (16, 20), (49, 50), (500, 1000), (2000, 2000)])
+def test_rates_get_the_interval_that_scipy_gives(passes: int, rows: int) -> None:
+    found = mean_interval(np.r_[np.ones(passes), np.zeros(rows - passes)])
+    reference = stats.binomtest(passes, rows).proportion_ci(0.95, method="wilson")
+    assert isinstance(found, Interval)
+    assert (found.low, found.high) == pytest.approx((reference.low, reference.high), abs=1e-9)
+
+
+def test_one_row_a_cluster_is_nearly_the_interval_without_clusters() -> None:
+    values = np.r_[np.ones(320), np.zeros(80)]
+    alone, clustered = mean_interval(values), mean_interval(values, np.arange(400))
+    assert isinstance(alone, Interval)
+    assert isinstance(clustered, Interval)
+    assert (clustered.low, clustered.high) == pytest.approx((alone.low, alone.high), abs=2e-3)
+
+
+def test_equal_rows_of_a_cluster_count_once() -> None:
+    clusters = np.repeat(np.arange(100), 10)
+    values = np.repeat(np.r_[np.ones(70), np.zeros(30)], 10)
+    found = mean_interval(values, clusters)
+    low, high = wilson(0.7, 100, 1.984)
+    assert isinstance(found, Interval)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.01)
+
+
+@pytest.mark.parametrize("size", [0, 1, 19])
+def test_few_rows_get_no_interval(size: int) -> None:
+    assert mean_interval(np.ones(size)) == TooFew(f"{size} rows, 20 are needed")
+    assert difference_interval(np.zeros(size)) == TooFew(f"{size} rows, 20 are needed")
+
+
+def test_few_clusters_get_no_interval() -> None:
+    clusters = np.repeat(np.arange(4), 100)
+    assert mean_interval(np.ones(400), clusters) == TooFew("4 clusters, 5 are needed")
+
+
+def test_values_outside_of_zero_to_one_are_refused() -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        mean_interval(np.full(30, 2.0))
+
+
+RATES = [0.5, 0.8, 0.9, 0.95, 0.98]
+REPEATS = 600
+SLACK = 0.022  # two and a half standard errors of a coverage of 0.95 over so many repeats
+
+
+def coverage(draws: list[tuple[np.ndarray, np.ndarray | None]], truth: float) -> float:
+    found = [mean_interval(values, clusters) for values, clusters in draws]
+    given = [one for one in found if isinstance(one, Interval)]
+    assert len(given) == len(found)
+    return sum(one.low <= truth <= one.high for one in given) / len(given)
+
+
+@pytest.mark.parametrize("rows", [20, 50, 200, 2000])
+@pytest.mark.parametrize("rate", RATES)
+def test_intervals_of_rates_hold_what_they_promise(rows: int, rate: float) -> None:
+    passes = np.arange(rows + 1)
+    shares = stats.binom.pmf(passes, rows, rate)
+    ends = [wilson(count / rows, rows, stats.norm.ppf(0.975)) for count in passes]
+    covered = sum(share for share, (low, high) in zip(shares, ends) if low <= rate <= high)
+    assert covered >= 0.92
+
+
+@pytest.mark.parametrize("clusters", [5, 10, 20, 50, 200])
+@pytest.mark.parametrize("correlation", [0.1, 0.5])
+def test_intervals_of_clustered_rates_hold_what_they_promise(clusters: int, correlation: float) -> None:
+    generator = np.random.default_rng(clusters)
+    numbers = np.repeat(np.arange(clusters), 10)
+    strength = 1 / correlation - 1
+    found = []
+    for rate in RATES:
+        chances = generator.beta(rate * strength, (1 - rate) * strength, (REPEATS, clusters))
+        draws = [((generator.random(len(numbers)) < row[numbers]).astype(float), numbers) for row in chances]
+        found.append(coverage(draws, rate))
+    assert min(found) >= 0.92 - SLACK
+    assert np.mean(found) >= 0.94
+
+
+GRADED = {
+    "u-shaped": (lambda generator, size: generator.beta(0.5, 0.5, size), 0.5),
+    "high": (lambda generator, size: generator.beta(9, 1, size), 0.9),
+    "mostly one": (lambda generator, size: np.where(generator.random(size) < 0.9, 1.0, generator.random(size)), 0.95),
+}
+
+
+@pytest.mark.parametrize("shape", GRADED)
+@pytest.mark.parametrize("rows", [20, 100, 1000])
+def test_intervals_of_graded_scores_hold_what_they_promise(shape: str, rows: int) -> None:
+    draw, truth = GRADED[shape]
+    generator = np.random.default_rng(rows)
+    assert coverage([(draw(generator, rows), None) for _ in range(REPEATS)], truth) >= 0.92 - SLACK
+
+
+@pytest.mark.parametrize(("up", "down"), [(0.02, 0.02), (0.1, 0.1), (0.2, 0.05), (0.05, 0.01)])
+@pytest.mark.parametrize("clusters", [None, 8, 50])
+def test_intervals_of_differences_hold_what_they_promise(up: float, down: float, clusters: int | None) -> None:
+    generator = np.random.default_rng(7)
+    rows = 400
+    numbers = None if clusters is None else np.sort(generator.integers(0, clusters, rows))
+    covered = 0
+    for _ in range(REPEATS):
+        passed = generator.random(rows) < 0.8
+        chance = generator.random(rows)
+        after = np.where(passed, chance >= down, chance < up)
+        found = difference_interval(after.astype(float) - passed, numbers)
+        assert isinstance(found, Interval)
+        covered += found.low <= 0.2 * up - 0.8 * down <= found.high
+    assert covered / REPEATS >= 0.92 - SLACK
+
+
+def test_no_flip_at_all_still_leaves_a_width() -> None:
+    found = difference_interval(np.zeros(100))
+    assert isinstance(found, Interval)
+    assert found.low < -0.015 < 0.015 < found.high
+
+
+def ratio(saved: np.ndarray, given: np.ndarray) -> np.ndarray:
+    return 1 - saved.sum(axis=1) / given.sum(axis=1)
+
+
+def test_the_bootstrap_of_a_ratio_of_sums_is_that_of_scipy() -> None:
+    generator = np.random.default_rng(1)
+    given = generator.lognormal(6, 1, 200)
+    kept = given * generator.beta(2, 5, 200)
+    found = bootstrap_interval((kept, given), ratio, seed=3, draws=9999)
+    reference = stats.bootstrap(
+        (kept, given),
+        lambda k, g, axis: 1 - k.sum(axis=axis) / g.sum(axis=axis),
+        paired=True,
+        vectorized=True,
+        rng=np.random.default_rng(3),
+        method="BCa",
+    ).confidence_interval
+    assert isinstance(found, Interval)
+    width = reference.high - reference.low
+    assert (found.low, found.high) == pytest.approx((reference.low, reference.high), abs=0.06 * width)
+    assert found == bootstrap_interval((kept, given), ratio, seed=3, draws=9999)
+
+
+def test_values_that_are_nearly_all_equal_get_no_bootstrap() -> None:
+    values = np.r_[np.ones(50), 2.0]
+    found = bootstrap_interval((values,), lambda drawn: drawn.mean(axis=1))
+    assert found == TooFew("1 rows differ from the most frequent value, 5 are needed")

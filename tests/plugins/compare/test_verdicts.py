@@ -1,0 +1,165 @@
+"""Verdicts and gates: one word for each case, decided by bounds and never by means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench_compare.gates import (
+    MET,
+    MISSED,
+    OPEN,
+    Gate,
+    exit_code,
+    gates_of,
+    judge_difference,
+    judge_value,
+    parse_gate,
+)
+from context_bench_compare.intervals import Interval, TooFew
+from context_bench_compare.verdicts import Pairs, Rules, compare, corrected
+
+
+def pairs(ours: np.ndarray, theirs: np.ndarray, answered: np.ndarray | None = None) -> Pairs:
+    keys = [f"row {number}" for number in range(len(ours))]
+    return Pairs(ours, theirs, keys, np.ones(len(ours), bool) if answered is None else answered)
+
+
+def flips(rows: int, improved: int, regressed: int) -> Pairs:
+    theirs = np.zeros(rows)
+    theirs[: rows // 2] = 1
+    ours = theirs.copy()
+    ours[:regressed] = 0
+    ours[rows - improved :] = 1
+    return pairs(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("rows", "improved", "regressed", "margin", "word"),
+    [
+        (200, 30, 5, None, "better"),
+        (200, 5, 30, None, "worse"),
+        (2000, 3, 3, 0.01, "equivalent"),
+        (200, 6, 4, None, "inconclusive"),
+        (10, 5, 0, None, "inconclusive"),
+        (0, 0, 0, None, "incomparable"),
+    ],
+)
+def test_each_case_has_its_word(rows: int, improved: int, regressed: int, margin: float | None, word: str) -> None:
+    found = compare(flips(rows, improved, regressed), Rules(margin=margin))
+    assert found.word == word
+    assert found.sentence
+    assert (len(found.improved), len(found.regressed)) == (improved, regressed)
+
+
+def test_where_less_is_better_a_lower_mean_wins() -> None:
+    found = compare(flips(200, 5, 30), Rules(better="lower", threshold=0.5))
+    assert found.word == "better"
+
+
+def test_many_comparisons_make_each_of_them_harder() -> None:
+    one = compare(flips(100, 9, 1))
+    assert one.word == "better"
+    together = corrected([one] * 10, Rules())
+    assert {found.word for found in together} == {"inconclusive"}
+    assert together[0].corrected == pytest.approx(10 * one.p_value)
+
+
+def test_failed_rows_are_shown_both_ways() -> None:
+    theirs = np.ones(100)
+    ours = np.r_[np.ones(80), np.zeros(20)]
+    found = compare(pairs(ours, theirs, ours > 0))
+    assert found.difference == pytest.approx(-0.2)
+    assert found.answered_difference == 0.0
+
+
+def test_an_inconclusive_run_says_what_it_could_have_shown() -> None:
+    found = compare(flips(200, 6, 4))
+    assert f"{found.detectable:.4g}" in found.sentence
+    assert "could only show" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "gate"),
+    [
+        ("f1:max-drop=1pp", Gate("f1", "max-drop", 0.01)),
+        ("pass_rate:min=0.9", Gate("pass_rate", "min", 0.9)),
+        ("p95:max=2s", Gate("p95", "max", 2.0)),
+        ("p95:max=250ms", Gate("p95", "max", 0.25)),
+        ("cost:max-rise=0", Gate("cost", "max-rise", 0.0)),
+        ("cost:max-rise=5%", Gate("cost", "max-rise", 0.05, relative=True)),
+        ("dataset:gsm8k:max-drop=2pp,vs=@main,confidence=0.9", Gate("dataset:gsm8k", "max-drop", 0.02, 0.9, "@main")),
+    ],
+)
+def test_gates_are_read(text: str, gate: Gate) -> None:
+    assert parse_gate(text) == [gate]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("f1", "wrong form"),
+        ("f1:0.9", "no bound"),
+        ("f1:min=high", "no amount"),
+        ("f1:min=nan", "no amount"),
+        ("f1:max-drop=-1pp", "without a sign"),
+        ("f1:min=1,confidence=2", "between 0.5 and 1"),
+        ("f1:vs=@main", "has no bound"),
+    ],
+)
+def test_what_is_no_gate_is_told_in_one_line(text: str, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told) as raised:
+        parse_gate(text)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_misspelt_setting_is_suggested() -> None:
+    with pytest.raises(UnknownNameError, match="max-drop"):
+        gates_of("f1", {"max_dropp": "1pp"}, "[gate] f1")
+
+
+DROP = Gate("f1", "max-drop", 0.02)
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "state"),
+    [(0.0, -0.01, 0.01, MET), (-0.05, -0.07, -0.03, MISSED), (-0.01, -0.04, 0.02, OPEN), (0.01, -0.03, 0.05, OPEN)],
+)
+def test_the_bound_decides_and_not_the_mean(difference: float, low: float, high: float, state: str) -> None:
+    found = judge_difference(DROP, difference, Interval(low, high, "", 0.95), 100, 0.3)
+    assert found.state == state
+    assert (found.more_rows is not None) == (state == OPEN)
+
+
+def test_so_many_further_rows_decide() -> None:
+    found = judge_difference(DROP, 0.0, Interval(-0.06, 0.06, "", 0.95), 100, 0.3)
+    total = 100 + (found.more_rows or 0)
+    assert 1.959964 * 0.3 / np.sqrt(total) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("gate", "value", "interval", "state"),
+    [
+        (Gate("pass_rate", "min", 0.9), 0.95, Interval(0.92, 0.97, "", 0.95), MET),
+        (Gate("pass_rate", "min", 0.9), 0.92, Interval(0.87, 0.95, "", 0.95), OPEN),
+        (Gate("pass_rate", "min", 0.9), 0.8, Interval(0.75, 0.85, "", 0.95), MISSED),
+        (Gate("pass_rate", "min", 0.9), 1.0, TooFew("5 rows, 20 are needed"), OPEN),
+        (Gate("p95", "max", 2.0), 1.5, Interval(1.2, 1.9, "", 0.95), MET),
+        (Gate("p95", "max", 2.0), 2.5, Interval(2.2, 2.9, "", 0.95), MISSED),
+        (Gate("cost", "max", 1.0), 1.0, None, MET),
+        (Gate("cost", "max", 1.0), 1.01, None, MISSED),
+    ],
+)
+def test_values_are_held_against_their_bounds(
+    gate: Gate, value: float, interval: Interval | TooFew | None, state: str
+) -> None:
+    assert judge_value(gate, value, interval).state == state
+
+
+def test_a_missed_gate_outweighs_an_open_one() -> None:
+    missed = judge_value(Gate("a", "min", 1), 0, None)
+    unsure = judge_value(Gate("a", "min", 0), 0, TooFew("5 rows"))
+    assert exit_code([unsure, missed]) == 10
+    assert exit_code([unsure]) == 11
+    assert exit_code([]) == 0
