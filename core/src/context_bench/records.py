@@ -167,6 +167,7 @@ class EvalRow:
         position: Place of the example in its dataset, counted from 0.
         sample: Number of the repetition, counted from 0.
         slot: Number of the system in the run.
+        dataset_number: Number of the row's dataset in the run.
         usage: What the response cost, when the system reported it.
         context_tokens: Tokens of the text that went on to the model, counted as ``input_tokens`` are; None when the
             system returned none of it.
@@ -198,6 +199,7 @@ class EvalRow:
     position: int = 0
     sample: int = 0
     slot: int = 0
+    dataset_number: int = 0
     usage: Usage | None = None
     context_tokens: int | None = None
     cost: float | None = None

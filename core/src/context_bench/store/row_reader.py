@@ -126,6 +126,7 @@ class RowReader:
             position=identity.position,
             sample=identity.sample,
             slot=identity.slot,
+            dataset_number=identity.dataset,
             usage=usage,
             context_tokens=context_tokens,
             cost=cost,

@@ -237,7 +237,7 @@ def _cluster_sums(values: Floats, clusters: Clusters | None) -> Floats:
     if clusters is None:
         return values
     _, numbers = np.unique(clusters, return_inverse=True)
-    return np.bincount(numbers, weights=values)
+    return np.asarray(np.bincount(numbers, weights=values), dtype=np.float64)
 
 
 def _degrees(residuals: Floats, clusters: Clusters | None) -> float:

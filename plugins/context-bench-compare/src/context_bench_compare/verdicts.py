@@ -9,6 +9,7 @@ nothing to compare.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
@@ -62,7 +63,7 @@ class Pairs:
 
     ours: Floats
     theirs: Floats
-    keys: Sequence[str]
+    keys: Sequence[Any] | NDArray[np.int64]
     answered: NDArray[np.bool_]
     clusters: Clusters | None = None
     unmatched: int = 0
@@ -98,8 +99,8 @@ class Comparison:
     p_value: float
     corrected: float
     test: str
-    improved: tuple[str, ...]
-    regressed: tuple[str, ...]
+    improved: tuple[Any, ...]
+    regressed: tuple[Any, ...]
     detectable: float
     word: str = INCONCLUSIVE
     sentence: str = ""
@@ -135,8 +136,8 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
         p_value=p_value,
         corrected=p_value,
         test=test,
-        improved=tuple(pairs.keys[place] for place in np.flatnonzero(passes & ~passed)),
-        regressed=tuple(pairs.keys[place] for place in np.flatnonzero(passed & ~passes)),
+        improved=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passes & ~passed)),
+        regressed=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passed & ~passes)),
         detectable=detectable_difference(standard_error(differences, pairs.clusters), rules.confidence),
     )
     return judged(found, rules)
@@ -162,11 +163,12 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
     low, high = found.interval.low, found.interval.high
     if rules.better == "lower":
         low, high = -high, -low
-    bounds = f"{low:+.4g} to {high:+.4g} in its favour at {rules.confidence:.0%}"
+    bounds = f"{found.interval.low:+.4g} to {found.interval.high:+.4g} at {rules.confidence:.0%}"
     if rules.margin is not None and -rules.margin <= low and high <= rules.margin:
         return evolve(found, word=EQUIVALENT, sentence=f"within {rules.margin:.4g} of the baseline: {bounds}")
     if found.corrected < 1 - rules.confidence and (low > 0 or high < 0):
         word = BETTER if low > 0 else WORSE
         return evolve(found, word=word, sentence=f"{bounds}; p = {found.corrected:.2g} ({found.test})")
-    shown = f"this run could only show a difference of {found.detectable:.4g}; it is no worse than {low:+.4g}"
+    ruled_out = f"a loss of more than {max(0.0, -low):.4g} is ruled out"
+    shown = f"this run could only show a difference of {found.detectable:.4g}; {ruled_out}"
     return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {shown}")

@@ -1,0 +1,161 @@
+"""Columns: the values of a run's rows by system, read once and held as numbers, so that a million rows fit.
+
+A value is a score of an evaluator, ``score`` for the headline, or one of :data:`MEASURES`, which every row has.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from context_bench import EvalRow
+from context_bench.errors import UnknownNameError
+from context_bench.runs import RowId, Run
+
+HEADLINE = "score"
+
+ANY_KEY = "*"
+"""Stands for the keys of an evaluator that declares none."""
+
+MEASURES: Mapping[str, Callable[[EvalRow], float | None]] = {
+    "latency": lambda row: None if row.failed or row.metadata.get("reused") else row.latency,
+    "cost": lambda row: row.cost,
+    "prompt_tokens": lambda row: None if row.failed else row.prompt_tokens,
+    "response_tokens": lambda row: None if row.failed else row.response_tokens,
+}
+"""What is measured of every row; less of it is better."""
+
+Places = NDArray[np.int64]
+
+
+@frozen(eq=False)
+class Column:
+    """The values of one system.
+
+    Attributes:
+        run: The run that they are of.
+        system: Label of the system.
+        metric: What they are.
+        places: Identity of each row without its system, packed, rising; shape (rows,).
+        values: Shape (rows,); a failed row has the worst value of its score.
+        answered: Whether the row was answered, shape (rows,).
+        better: ``"higher"`` or ``"lower"``.
+    """
+
+    run: Run
+    system: str
+    metric: str
+    places: Places
+    values: NDArray[np.float64]
+    answered: NDArray[np.bool_]
+    better: str
+
+
+def read_columns(run: Run, metrics: Sequence[str]) -> dict[tuple[str, str], Column]:
+    """Return the columns of every system by its label and the metric; a system without a value of a metric has none.
+
+    Args:
+        run: An open run.
+        metrics: Score keys, ``score``, or names of :data:`MEASURES`.
+
+    Raises:
+        UnknownNameError: No row has a value of a metric.
+    """
+    read: dict[tuple[str, str], _Growing] = {}
+    known: set[str] = set()
+    lower: set[str] = set(MEASURES)
+    for row in run.rows():
+        if row.is_agreement or row.is_extra:
+            continue
+        known.update(row.keys, row.scores)
+        place = RowId(row.dataset_number, row.position, 0, row.sample).pack()
+        for metric in metrics:
+            value = MEASURES[metric](row) if metric in MEASURES else row.value(metric)
+            if value is not None:
+                read.setdefault((row.system, metric), _Growing()).add(place, value, not row.failed)
+                if metric not in MEASURES and _is_lower_better(row, metric):
+                    lower.add(metric)
+    for metric in metrics:
+        if not any(found == metric for _, found in read):
+            raise UnknownNameError(
+                f"score in {run.path}", metric, sorted(known - {ANY_KEY} | set(MEASURES) | {HEADLINE})
+            )
+    return {
+        (system, metric): column.frozen(run, system, metric, "lower" if metric in lower else "higher")
+        for (system, metric), column in read.items()
+    }
+
+
+class _Growing:
+    """A column while it is read: numbers in arrays, 17 bytes a row."""
+
+    def __init__(self) -> None:
+        self._places, self._values, self._answered = array("q"), array("d"), bytearray()
+
+    def add(self, place: int, value: float, answered: bool) -> None:
+        self._places.append(place)
+        self._values.append(value)
+        self._answered.append(answered)
+
+    def frozen(self, run: Run, system: str, metric: str, better: str) -> Column:
+        places = np.frombuffer(self._places, dtype=np.int64)
+        values = np.frombuffer(self._values, dtype=np.float64)
+        answered = np.frombuffer(self._answered, dtype=np.uint8).astype(bool)
+        return Column(run, system, metric, places, values, answered, better)
+
+
+def _is_lower_better(row: EvalRow, metric: str) -> bool:
+    meaning = row.keys.get(row.headline or "" if metric == HEADLINE else metric)
+    return meaning is not None and meaning.worst is not None and meaning.worst > 0
+
+
+def content_places(run: Run) -> dict[int, int]:
+    """Return, for each example of a run, a number that stands for its dataset and content, by its packed place.
+
+    Equal examples of one dataset are told apart by their order, so that runs over the same file match row by row.
+    """
+    seen: Counter[str] = Counter()
+    found: dict[int, int] = {}
+    for example in run.examples():
+        name = f"{example.label}\0{example.hash}"
+        digest = blake2b(f"{name}\0{seen[name]}".encode(), digest_size=7).digest()
+        seen[name] += 1
+        found[RowId(*example.identity).pack()] = int.from_bytes(digest, "big")
+    return found
+
+
+def grouped(run: Run, places: Iterable[int], field: str | None) -> dict[int, Any]:
+    """Return the value of a field of each row's example by the row's place; ``dataset`` is its label.
+
+    Args:
+        run: An open run.
+        places: Packed places of rows.
+        field: A field of the examples, ``dataset``, or ``example`` for the example itself; None groups nothing.
+    """
+    if field is None:
+        return {}
+    wanted = {_example_place(place) for place in places}
+    told: dict[int, Any] = {}
+    for example in run.examples():
+        place = RowId(*example.identity).pack()
+        if place not in wanted:
+            continue
+        if field == "dataset":
+            told[place] = example.label
+        elif field == "example":
+            told[place] = place
+        else:
+            told[place] = (example.content or {}).get(field)
+    return told
+
+
+def _example_place(place: int) -> int:
+    row = RowId.unpack(place)
+    return RowId(row.dataset, row.position).pack()

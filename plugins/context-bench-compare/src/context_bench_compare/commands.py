@@ -1,0 +1,322 @@
+"""``context-bench compare``, ``baseline``, ``plan``, and the option ``--gate`` of ``run``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from context_bench.console import say, table, tell, wrapped, write_json
+from context_bench.errors import ConfigurationError
+from context_bench.runs import Run, open_run
+from context_bench_compare import baselines as named
+from context_bench_compare.columns import HEADLINE
+from context_bench_compare.comparing import Line, compare_runs
+from context_bench_compare.gates import Gate, Outcome, exit_code, gates_of, parse_gate
+from context_bench_compare.gating import judge
+from context_bench_compare.planning import plans
+from context_bench_compare.rendering import (
+    HEADINGS,
+    cells,
+    gate_sentence,
+    junit,
+    markdown,
+    outcome_to_dict,
+    sentences,
+    to_dict,
+)
+from context_bench_compare.verdicts import Rules
+
+INCOMPLETE = 3
+
+_path = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=str, metavar="RUN...")
+@click.option(
+    "--baseline",
+    metavar="LABEL",
+    help="The system that the others are held against.  [default: the run's own, or the first]",
+)
+@click.option(
+    "--metric",
+    "-m",
+    "metrics",
+    multiple=True,
+    metavar="KEY",
+    help="Score or measure to compare; repeatable.  [default: the headline]",
+)
+@click.option("--by", metavar="FIELD", help="Compare slices too: dataset, or a field of the examples.")
+@click.option(
+    "--cluster",
+    metavar="FIELD",
+    help="Field by which rows hang together, or id:SEPARATOR for the part of the id before it.",
+)
+@click.option(
+    "--margin", type=float, metavar="X", help="Difference that does not matter: within it two systems are equivalent."
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 1, max_open=True),
+    default=0.95,
+    show_default=True,
+    metavar="C",
+    help="Of the intervals.",
+)
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.7,
+    show_default=True,
+    metavar="X",
+    help="Score that passes, for counting flips.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of everything that is drawn.")
+@click.option(
+    "--gate",
+    "gate_texts",
+    multiple=True,
+    metavar="GATE",
+    help="f1:max-drop=1pp, pass_rate:min=0.9, p95:max=2s, cost:max-rise=0; repeatable.",
+)
+@click.option(
+    "--baselines",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=named.BASELINES,
+    show_default=True,
+    help="Folder of the named baselines.",
+)
+@click.option("--anyway", is_flag=True, help="Compare what was scored or asked in different ways.")
+@click.option("--partial", is_flag=True, help="Compare runs that are not complete.")
+@click.option(
+    "--output",
+    "-o",
+    "outputs",
+    multiple=True,
+    type=_path,
+    help="Write a file by its suffix: .json, .md or .xml (JUnit); repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON to standard output.")
+def compare(
+    runs: tuple[str, ...],
+    baseline: str | None,
+    metrics: tuple[str, ...],
+    by: str | None,
+    cluster: str | None,
+    margin: float | None,
+    confidence: float,
+    threshold: float,
+    seed: int,
+    gate_texts: tuple[str, ...],
+    folder: Path,
+    anyway: bool,
+    partial: bool,
+    outputs: tuple[Path, ...],
+    as_json: bool,
+) -> int:
+    """Tell which system is better, by how much and how surely: paired by row, with a verdict in words.
+
+    The systems of one run are held against its baseline; of several runs, the rows with the same content are compared. A run
+    may be written @NAME for a named baseline. Exit code 10: a gate is missed; 11: it is open.
+    """
+    for path in outputs:
+        if path.suffix not in _WRITERS:
+            raise ConfigurationError(f"{path} has no suffix that is written here: {', '.join(_WRITERS)}.")
+    gates = [gate for text in gate_texts for gate in parse_gate(text)]
+    rules = Rules(confidence, margin, threshold, "higher", seed)
+    with ExitStack() as opened:
+        found = [opened.enter_context(open_run(named.find_baseline(name, folder))) for name in runs]
+        incomplete = [run for run in found if not run.completeness.is_complete]
+        for run in incomplete:
+            tell(f"{run.path}: {run.completeness.sentence}")
+        if incomplete and not partial:
+            tell("A comparison of a part can mislead: --partial compares it all the same.")
+            return INCOMPLETE
+        lines = compare_runs(found, metrics or (HEADLINE,), rules, baseline, cluster, by, anyway)
+        outcomes = judge(found[0], gates, (), baseline, threshold, cluster, folder) if gates else []
+    if as_json:
+        write_json(_told(lines, outcomes))
+    else:
+        _show(lines, outcomes)
+    for path in outputs:
+        path.write_text(_WRITERS[path.suffix](lines, outcomes), encoding="utf-8")
+    return exit_code(outcomes)
+
+
+def _told(lines: Sequence[Line], outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    return {"comparisons": [to_dict(line) for line in lines], "gates": [outcome_to_dict(one) for one in outcomes]}
+
+
+def _json(lines: Sequence[Line], outcomes: Sequence[Outcome]) -> str:
+    import json
+
+    return json.dumps(_told(lines, outcomes), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+_WRITERS = {".json": _json, ".md": markdown, ".xml": junit}
+
+
+def _show(lines: Sequence[Line], outcomes: Sequence[Outcome]) -> None:
+    say(table(HEADINGS, cells(lines)))
+    say()
+    for sentence in sentences(lines):
+        indent = len(sentence) - len(sentence.lstrip())
+        say(wrapped("", sentence.strip(), indent, 0))
+    for outcome in outcomes:
+        say(wrapped("", gate_sentence(outcome), 0, 0))
+
+
+@click.group()
+def baseline() -> None:
+    """Runs that a team has agreed to hold others against."""
+
+
+@baseline.command()
+@click.argument("run", type=_path)
+@click.option("--as", "name", required=True, metavar="NAME", help="Name of the baseline; gates write it @NAME.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why it is the baseline, for others.")
+@click.option(
+    "--baselines",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=named.BASELINES,
+    show_default=True,
+    help="Folder of the named baselines.",
+)
+def promote(run: Path, name: str, reason: str, folder: Path) -> None:
+    """Make a finished run a named baseline, in place of the one that had the name."""
+    made = named.promote(run, name, reason, folder)
+    say(f"@{made.name} is now {made.path}, a copy of {run}.")
+
+
+@baseline.command(name="list")
+@click.option(
+    "--baselines",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=named.BASELINES,
+    show_default=True,
+    help="Folder of the named baselines.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def list_(folder: Path, as_json: bool) -> None:
+    """Show the named baselines, how old they are, and why they are there."""
+    found = named.baselines(folder)
+    if as_json:
+        write_json(
+            [{"name": one.name, "path": str(one.path), "reason": one.reason, "promoted": one.promoted} for one in found]
+        )
+        return
+    if not found:
+        tell(f"{folder} holds no baseline. `context-bench baseline promote RUN --as NAME --reason TEXT` makes one.")
+        return
+    say(
+        table(
+            ("name", "age", "reason", "run file"), [(f"@{one.name}", one.age(), one.reason, one.path) for one in found]
+        )
+    )
+
+
+@click.command()
+@click.argument("pilot", type=_path)
+@click.option(
+    "--margin",
+    type=float,
+    required=True,
+    metavar="X",
+    help="What may be lost, such as 0.01 for one point in a hundred.",
+)
+@click.option("--metric", "-m", default=HEADLINE, metavar="KEY", help="Score to decide about.  [default: the headline]")
+@click.option("--baseline", "against", metavar="LABEL", help="The system that the others are held against.")
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 1, max_open=True),
+    default=0.95,
+    show_default=True,
+    metavar="C",
+    help="Of the interval that decides.",
+)
+@click.option("--rpm", type=float, metavar="N", help="Requests a minute that the endpoint allows.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def plan(
+    pilot: Path, margin: float, metric: str, against: str | None, confidence: float, rpm: float | None, as_json: bool
+) -> None:
+    """Tell from a pilot how many rows a decision takes, and what they cost, before they are paid for."""
+    with open_run(pilot) as run:
+        found = plans(run, metric, margin, against, confidence, rpm)
+    if as_json:
+        write_json([one.to_dict() for one in found])
+        return
+    headings = ("system", "score", "margin", "rows", "calls", "tokens", "minutes", "cost", "pilot rows", "pilot shows")
+    say(table(headings, [_planned(one) for one in found]))
+    say()
+    say(
+        wrapped(
+            "",
+            "Rows: so many matched rows show in four runs of five that an equally good system loses no more than the margin.",
+            0,
+            0,
+        )
+    )
+
+
+def _planned(one: Any) -> tuple[Any, ...]:
+    minutes = None if one.minutes is None else f"{one.minutes:.3g}"
+    cost = None if one.cost is None else f"{one.cost:.4g}"
+    return (
+        one.system,
+        one.metric,
+        one.margin,
+        one.rows,
+        one.calls,
+        one.tokens,
+        minutes,
+        cost,
+        one.pilot_rows,
+        f"{one.pilot_shows:.3g}",
+    )
+
+
+def gate_run(result: Any, gate: Sequence[str] | str = ()) -> int:
+    """Hold the run that has just ended against its gates: what ``--gate`` of ``run`` does."""
+    texts = [gate] if isinstance(gate, str) else gate
+    gates = [one for text in texts for one in parse_gate(str(text))]
+    with open_run(result.config["run_file"]) as run:
+        outcomes = judge(run, gates)
+    for outcome in outcomes:
+        tell(gate_sentence(outcome))
+    return exit_code(outcomes)
+
+
+def verdicts(result: Any) -> str | None:
+    """Return the verdicts that stand below the table of a run with a baseline."""
+    path = result.config.get("run_file")
+    if not path or len(result.config.get("systems", ())) < 2 or "baseline" not in result.config:
+        return None
+    with open_run(path) as run:
+        if not run.completeness.is_complete:
+            return None
+        lines = compare_runs([run], (HEADLINE,), Rules())
+    return "\n".join(
+        wrapped("", sentence.strip(), 0, 0) for sentence in sentences(lines) if not sentence.startswith("  ")
+    )
+
+
+def project_gates(project: Any) -> list[Gate]:
+    """Return the gates of the project file's table ``[gate]``.
+
+    Raises:
+        ConfigurationError: One has the wrong form.
+    """
+    found = project.get("gate", {})
+    if not isinstance(found, dict) or not all(isinstance(settings, dict) for settings in found.values()):
+        raise ConfigurationError('[gate] holds a table for each score: f1 = { max_drop = "1pp" }.')
+    return [gate for metric, settings in found.items() for gate in gates_of(metric, settings, f"[gate] {metric}")]
+
+
+__all__ = ["Run", "baseline", "compare", "gate_run", "plan", "project_gates", "verdicts"]

@@ -1,0 +1,163 @@
+"""Gates held against runs: which rows and which baseline each of them looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from context_bench.errors import ConfigurationError
+from context_bench.runs import Run, open_run
+from context_bench_compare.baselines import BASELINES, find_baseline
+from context_bench_compare.columns import HEADLINE, Column, read_columns
+from context_bench_compare.comparing import Entrant, baseline_of, entrants_of, paired
+from context_bench_compare.gates import Gate, Outcome, judge_difference, judge_value
+from context_bench_compare.intervals import Floats, bootstrap_interval, difference_interval, mean_interval
+
+PASS_RATE = "pass_rate"
+
+PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+"""Percentiles of the latency, in seconds."""
+
+SUMS = ("cost",)
+"""Measures of which the sum is held against a bound, and not the mean."""
+
+
+def judge(
+    run: Run,
+    gates: Sequence[Gate],
+    systems: Sequence[str] = (),
+    baseline: str | None = None,
+    threshold: float = 0.7,
+    cluster: str | None = None,
+    folder: Path = BASELINES,
+) -> list[Outcome]:
+    """Return how each gate came out for each system, the baseline's own aside.
+
+    Args:
+        run: The run.
+        gates: The gates.
+        systems: Labels of the systems to hold; empty takes all but the baseline.
+        baseline: Label of the run's baseline; None takes its own.
+        threshold: Score that passes, for ``pass_rate``.
+        cluster: As for :func:`~context_bench_compare.comparing.compare_runs`.
+        folder: Where named baselines lie.
+
+    Raises:
+        ConfigurationError: A gate needs a baseline and there is none.
+        UnknownNameError: A metric or a baseline is unknown.
+        StoreError: A baseline cannot be read.
+    """
+    entrants = entrants_of([run])
+    needs_own = any(gate.is_paired and gate.against is None for gate in gates)
+    against = baseline_of(entrants, baseline) if needs_own or baseline is not None else None
+    held = (
+        [one for one in entrants if one.system in systems]
+        if systems
+        else [one for one in entrants if one is not against]
+    )
+    if needs_own and not held:
+        raise ConfigurationError(
+            f"{run.path} holds one system only, so it has no baseline. Write vs=@NAME behind the gate, or run a baseline "
+            "beside it."
+        )
+    columns = read_columns(run, sorted({_metric_of(gate) for gate in gates}))
+    outcomes = []
+    for gate in gates:
+        for one in held:
+            name = gate if len(held) == 1 else _named(gate, one)
+            ours = _column(columns, one, gate)
+            if not gate.is_paired:
+                outcomes.append(_valued(name, gate, ours, threshold, cluster))
+            elif gate.against is None:
+                assert against is not None
+                outcomes.append(_against(name, gate, ours, _column(columns, against, gate), threshold, cluster))
+            else:
+                with open_run(find_baseline(gate.against, folder)) as other:
+                    outcomes.append(_against(name, gate, ours, _theirs(other, one, gate), threshold, cluster))
+    return outcomes
+
+
+def _named(gate: Gate, entrant: Entrant) -> Gate:
+    from attrs import evolve
+
+    return evolve(gate, metric=f"{entrant.name} {gate.metric}")
+
+
+def _metric_of(gate: Gate) -> str:
+    return {PASS_RATE: HEADLINE}.get(gate.metric, "latency" if gate.metric in PERCENTILES else gate.metric)
+
+
+def _column(columns: Mapping[tuple[str, str], Column], entrant: Entrant, gate: Gate) -> Column:
+    found = columns.get((entrant.system, _metric_of(gate)))
+    if found is None:
+        raise ConfigurationError(
+            f"{entrant.name} has no value of {_metric_of(gate)}, so the gate {gate} cannot be judged."
+        )
+    return found
+
+
+def _theirs(other: Run, one: Entrant, gate: Gate) -> Column:
+    """Return the column of a named baseline: that of the system of the same name, or of its only system."""
+    columns = read_columns(other, [_metric_of(gate)])
+    labels = [str(system["label"]) for system in other.systems]
+    label = one.system if one.system in labels else labels[0] if len(labels) == 1 else None
+    if label is None:
+        raise ConfigurationError(
+            f"The baseline {other.path} holds {', '.join(labels)}, but no {one.system}. Give the systems the same labels."
+        )
+    return _column(columns, Entrant(label, other, label), gate)
+
+
+def _valued(name: Gate, gate: Gate, column: Column, threshold: float, cluster: str | None) -> Outcome:
+    values = _values(gate, column.values, threshold)
+    if gate.metric in PERCENTILES:
+        share = PERCENTILES[gate.metric]
+        interval = bootstrap_interval((values,), _percentile(share), confidence=gate.confidence)
+        return judge_value(name, float(np.quantile(values, share)), interval)
+    if gate.metric in SUMS:
+        return judge_value(name, float(values.sum()), None)
+    from context_bench_compare.comparing import clusters_of
+
+    clusters = clusters_of(column.run, column.places, cluster)
+    if bool(((values >= 0) & (values <= 1)).all()):
+        return judge_value(name, float(values.mean()), mean_interval(values, clusters, gate.confidence))
+    interval = bootstrap_interval((values,), lambda drawn: np.asarray(drawn.mean(axis=-1)), None, gate.confidence)
+    return judge_value(name, float(values.mean()), interval)
+
+
+def _against(name: Gate, gate: Gate, ours: Column, theirs: Column, threshold: float, cluster: str | None) -> Outcome:
+    pairs = paired(ours, theirs, cluster)
+    if not len(pairs.ours):
+        raise ConfigurationError(f"{ours.run.path} and its baseline {theirs.run.path} have no row in common.")
+    if gate.metric in PERCENTILES:
+        share = PERCENTILES[gate.metric]
+
+        def changed(mine: Floats, other: Floats) -> Floats:
+            return np.asarray(np.quantile(mine, share, axis=-1) - np.quantile(other, share, axis=-1))
+
+        interval = bootstrap_interval((pairs.ours, pairs.theirs), changed, confidence=gate.confidence)
+        difference = float(changed(pairs.ours, pairs.theirs))
+        base = float(np.quantile(pairs.theirs, share))
+        return judge_difference(name, difference, interval, len(pairs.ours), float("nan"), base)
+    mine, other = _values(gate, pairs.ours, threshold), _values(gate, pairs.theirs, threshold)
+    differences = mine - other
+    if gate.metric in SUMS and not gate.relative:
+        from context_bench_compare.intervals import Interval
+
+        total = float(differences.sum())
+        exact = Interval(total, total, "exact", gate.confidence)
+        return judge_difference(name, total, exact, len(mine), 0.0)
+    interval = difference_interval(differences, pairs.clusters, gate.confidence)
+    deviation = float(differences.std(ddof=1)) if len(differences) > 1 else float("nan")
+    return judge_difference(name, float(differences.mean()), interval, len(mine), deviation, float(other.mean()))
+
+
+def _values(gate: Gate, values: Floats, threshold: float) -> Floats:
+    return (values >= threshold).astype(float) if gate.metric == PASS_RATE else values
+
+
+def _percentile(share: float) -> Callable[..., Any]:
+    return lambda drawn: np.asarray(np.quantile(drawn, share, axis=-1))

@@ -1,0 +1,171 @@
+"""What a comparison looks like: lines of a table, JSON, Markdown for a pull request, JUnit for CI."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from context_bench_compare.comparing import ALL_ROWS, Line
+from context_bench_compare.gates import MET, MISSED, OPEN, Outcome
+from context_bench_compare.intervals import Interval
+from context_bench_compare.verdicts import INCOMPARABLE, Comparison
+
+_SIGNS = {MET: "✅", MISSED: "❌", OPEN: "❔"}
+
+HEADINGS = ("system", "score", "rows", "mean", "baseline", "difference", "interval", "flips", "verdict")
+
+
+def cells(lines: Sequence[Line]) -> list[list[str]]:
+    """Return a line of cells for each comparison, below :data:`HEADINGS`."""
+    return [
+        [
+            line.system,
+            line.metric if line.slice == ALL_ROWS else f"{line.metric} [{line.slice}]",
+            str(line.found.rows),
+            _number(line.found.mean),
+            _number(line.found.baseline_mean),
+            _number(line.found.difference, "+"),
+            interval_text(line.found),
+            f"+{len(line.found.improved)} -{len(line.found.regressed)}",
+            line.found.word,
+        ]
+        for line in lines
+    ]
+
+
+def interval_text(found: Comparison) -> str:
+    """Return the interval of a difference as ``[-0.02, +0.05]``, or why there is none."""
+    if isinstance(found.interval, Interval):
+        return f"[{_number(found.interval.low, '+')}, {_number(found.interval.high, '+')}]"
+    return "-" if found.word == INCOMPARABLE else "too few"
+
+
+def sentences(lines: Sequence[Line]) -> list[str]:
+    """Return for each comparison what its verdict rests on, and which rows flipped."""
+    told = []
+    for line in lines:
+        name = line.metric if line.slice == ALL_ROWS else f"{line.metric}, {line.slice}"
+        told.append(f"{line.system} against {line.baseline} ({name}): {line.found.word}. {line.found.sentence}.")
+        found = line.found
+        if found.answered_difference is not None and abs(found.answered_difference - found.difference) > 1e-9:
+            told.append(
+                f"  Failed rows count as wrong; over the rows that both answered it is {found.answered_difference:+.4g}."
+            )
+        if found.unmatched:
+            told.append(f"  {found.unmatched} rows have no counterpart and are left out.")
+        for which, count in (("regressed", len(found.regressed)), ("improved", len(found.improved))):
+            names = line.flipped.get(which, ())
+            if names and line.slice == ALL_ROWS:
+                more = f" and {count - len(names)} more" if count > len(names) else ""
+                told.append(f"  {which.capitalize()}: {', '.join(names)}{more}.")
+    return told
+
+
+def to_dict(line: Line) -> dict[str, Any]:
+    """Return a comparison as JSON-like values; what is not a finite number is None."""
+    found = line.found
+    interval: dict[str, Any] = (
+        {"too_few": found.interval.reason}
+        if not isinstance(found.interval, Interval)
+        else {
+            "low": found.interval.low,
+            "high": found.interval.high,
+            "confidence": found.interval.confidence,
+            "method": found.interval.method,
+        }
+    )
+    return {
+        "system": line.system,
+        "baseline": line.baseline,
+        "metric": line.metric,
+        "slice": line.slice,
+        "verdict": found.word,
+        "sentence": found.sentence,
+        "rows": found.rows,
+        "clusters": found.clusters,
+        "unmatched": found.unmatched,
+        "mean": _finite(found.mean),
+        "baseline_mean": _finite(found.baseline_mean),
+        "difference": _finite(found.difference),
+        "interval": interval,
+        "answered_difference": found.answered_difference,
+        "p_value": found.p_value,
+        "p_value_corrected": found.corrected,
+        "test": found.test,
+        "detectable_difference": _finite(found.detectable),
+        "improved": {"count": len(found.improved), "first": list(line.flipped.get("improved", ()))},
+        "regressed": {"count": len(found.regressed), "first": list(line.flipped.get("regressed", ()))},
+    }
+
+
+def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
+    """Return how a gate came out as JSON-like values."""
+    return {
+        "gate": str(outcome.gate),
+        "state": outcome.state,
+        "sentence": outcome.sentence,
+        "more_rows": outcome.more_rows,
+    }
+
+
+def gate_sentence(outcome: Outcome) -> str:
+    """Return a line about a gate."""
+    more = f" About {outcome.more_rows} further rows would decide." if outcome.more_rows else ""
+    return f"Gate {outcome.gate}: {outcome.state}. {outcome.sentence}.{more}"
+
+
+def markdown(lines: Sequence[Line], outcomes: Sequence[Outcome] = ()) -> str:
+    """Return a comparison and its gates as Markdown, for a pull request."""
+    told = []
+    if outcomes:
+        told += [f"- {_SIGNS[one.state]} {_escaped(gate_sentence(one))}" for one in outcomes]
+        told.append("")
+    if lines:
+        told.append("| " + " | ".join(HEADINGS) + " |")
+        told.append("|" + "---|" * len(HEADINGS))
+        told += ["| " + " | ".join(map(_escaped, row)) + " |" for row in cells(lines)]
+        told += ["", *(f"- {_escaped(text.strip())}" for text in sentences(lines))]
+    return "\n".join(told) + "\n"
+
+
+def junit(lines: Sequence[Line], outcomes: Sequence[Outcome] = ()) -> str:
+    """Return gates, or verdicts where there are none, as JUnit XML: missed and worse are failures, open ones are skipped."""
+    suite = ElementTree.Element("testsuite", name="context-bench", errors="0")
+    for outcome in outcomes:
+        case = ElementTree.SubElement(suite, "testcase", classname="gates", name=_xml(str(outcome.gate)))
+        if outcome.state == MISSED:
+            ElementTree.SubElement(case, "failure", message=_xml(outcome.sentence))
+        elif outcome.state != MET:
+            ElementTree.SubElement(case, "skipped", message=_xml(gate_sentence(outcome)))
+    for line in () if outcomes else lines:
+        name = f"{line.system} {line.metric} {line.slice}"
+        case = ElementTree.SubElement(suite, "testcase", classname="comparisons", name=_xml(name))
+        if line.found.word == "worse":
+            ElementTree.SubElement(case, "failure", message=_xml(line.found.sentence))
+        elif line.found.word in ("inconclusive", "incomparable"):
+            ElementTree.SubElement(case, "skipped", message=_xml(line.found.sentence))
+    for tag, name in (("testcase", "tests"), ("failure", "failures"), ("skipped", "skipped")):
+        suite.set(name, str(len(list(suite.iter(tag)))))
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def _xml(text: str) -> str:
+    """Return a text without the characters that XML cannot hold."""
+    return "".join(letter if letter.isprintable() or letter in "\t\n" else "�" for letter in text)
+
+
+def _escaped(text: str) -> str:
+    shown = " ".join(text.split())
+    for letter in "\\`*_[]<>|":
+        shown = shown.replace(letter, "\\" + letter)
+    return shown
+
+
+def _number(value: float, sign: str = "") -> str:
+    return "-" if not math.isfinite(value) else f"{value:{sign}.4g}"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,295 @@
+"""Comparing runs through the command line: verdicts, flips, slices, gates, baselines, plans, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from scipy import stats
+
+from context_bench import evaluate
+from context_bench.cli import execute
+
+
+class Sometimes:
+    """Answers right with a chance that depends on the example alone."""
+
+    def __init__(self, name: str, share: float, seed: int) -> None:
+        self.name, self._share, self._seed = name, share, seed
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        chance = random.Random(f"{self._seed} {example['id']}").random()
+        return {"response": example["answer"] if chance < self._share else "no idea"}
+
+
+class Right:
+    """Scores 1.0 for the right answer."""
+
+    name = "right"
+    version = "1"
+
+    def score(self, original: Any, processed: Any) -> dict[str, float]:
+        return {"right": float(processed["response"] == original["answer"])}
+
+
+def examples(count: int) -> list[dict[str, Any]]:
+    return [
+        {"id": f"doc{n // 5}-{n}", "answer": f"a{n}", "dataset": "even" if n % 2 == 0 else "odd", "size": n % 3}
+        for n in range(count)
+    ]
+
+
+def run(path: Path, *systems: Sometimes, count: int = 300, **more: Any) -> Path:
+    evaluate(list(systems), examples(count), [Right()], progress=False, run_file=path, score_field="right", **more)
+    return path
+
+
+CHANCES = {"direct": (0.8, 1), "good": (0.93, 2), "same": (0.8, 1), "bad": (0.55, 3)}
+DIRECT, GOOD, SAME, BAD = (Sometimes(name, *chance) for name, chance in CHANCES.items())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("runs")
+    run(place / "all.sqlite", DIRECT, GOOD, SAME, BAD, baseline="direct")
+    run(place / "old.sqlite", Sometimes("proxy", 0.8, 1))
+    run(place / "new.sqlite", Sometimes("proxy", 0.55, 3))
+    return place
+
+
+@pytest.fixture
+def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for path in folder.glob("*.sqlite"):
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+    assert execute([*arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_each_system_gets_its_verdict_and_numbers_that_come_out_again(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = {line["system"]: line for line in told(capsys, "compare", "all.sqlite", "-m", "right")["comparisons"]}
+    assert {name: line["verdict"] for name, line in lines.items()} == {
+        "good": "better",
+        "same": "inconclusive",
+        "bad": "worse",
+    }
+    for name, line in lines.items():
+        ours = [Sometimes(name, *CHANCES[name]).process(one) for one in examples(300)]
+        theirs = [DIRECT.process(one) for one in examples(300)]
+        right = [
+            (a["response"] == e["answer"], b["response"] == e["answer"]) for a, b, e in zip(ours, theirs, examples(300))
+        ]
+        improved, regressed = sum(a and not b for a, b in right), sum(b and not a for a, b in right)
+        assert (line["improved"]["count"], line["regressed"]["count"]) == (improved, regressed)
+        assert line["difference"] == pytest.approx((improved - regressed) / 300)
+        flips = improved + regressed
+        assert line["p_value"] == pytest.approx(stats.binomtest(improved, flips).pvalue if flips else 1.0, abs=1e-9)
+        assert line["p_value_corrected"] >= line["p_value"]
+        assert line["interval"]["low"] <= line["difference"] <= line["interval"]["high"]
+
+
+def test_the_same_command_says_the_same_twice(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("compare", "all.sqlite", "-m", "right", "--cluster", "id:-", "--by", "size")
+    assert told(capsys, *arguments) == told(capsys, *arguments)
+
+
+def test_clusters_make_the_interval_no_narrower_by_number(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    [line] = [
+        one
+        for one in told(capsys, "compare", "all.sqlite", "-m", "right", "--cluster", "id:-")["comparisons"]
+        if one["system"] == "bad"
+    ]
+    assert line["clusters"] == 60
+    assert line["test"] == "sign-flip permutation"
+
+
+def test_slices_add_up_to_the_whole(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for field, count in (("size", 3), ("dataset", 2)):
+        lines = [
+            one
+            for one in told(capsys, "compare", "all.sqlite", "-m", "right", "--by", field)["comparisons"]
+            if one["system"] == "bad"
+        ]
+        slices = [line for line in lines if line["slice"] != "all"]
+        assert len(slices) == count
+        assert sum(line["rows"] for line in slices) == 300
+        assert sum(line["regressed"]["count"] for line in slices) == lines[0]["regressed"]["count"]
+
+
+def test_two_runs_are_matched_by_the_content_of_their_rows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    [line] = told(capsys, "compare", "old.sqlite", "new.sqlite", "-m", "right")["comparisons"]
+    assert (line["system"], line["baseline"], line["verdict"], line["rows"]) == ("new/proxy", "old/proxy", "worse", 300)
+    shuffled = examples(200)
+    random.Random(0).shuffle(shuffled)
+    evaluate(
+        Sometimes("proxy", 0.55, 3), shuffled, [Right()], progress=False, run_file="short.sqlite", score_field="right"
+    )
+    [line] = told(capsys, "compare", "old.sqlite", "short.sqlite", "-m", "right")["comparisons"]
+    assert (line["rows"], line["unmatched"]) == (200, 100)
+
+
+def test_scores_of_different_versions_are_incomparable(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class Newer(Right):
+        version = "2"
+
+    Newer.__qualname__, Newer.__module__ = Right.__qualname__, Right.__module__
+    evaluate(
+        Sometimes("proxy", 0.8, 1),
+        examples(60),
+        [Newer()],
+        progress=False,
+        run_file="newer.sqlite",
+        score_field="right",
+    )
+    [line] = told(capsys, "compare", "old.sqlite", "newer.sqlite", "-m", "right")["comparisons"]
+    assert line["verdict"] == "incomparable"
+    assert "context-bench rescore newer.sqlite" in line["sentence"]
+    [line] = told(capsys, "compare", "old.sqlite", "newer.sqlite", "-m", "right", "--anyway")["comparisons"]
+    assert line["verdict"] != "incomparable"
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        ("right:max-drop=30pp", 0),
+        ("right:max-drop=5pp", 10),
+        ("right:max-drop=25pp", 11),
+        ("pass_rate:min=0.4", 0),
+        ("pass_rate:min=0.9", 10),
+        ("p95:max=60s", 0),
+        ("right:max-drop=30pp,confidence=0.5", 0),
+    ],
+)
+def test_gates_decide_the_exit_code(here: Path, capsys: pytest.CaptureFixture[str], gate: str, code: int) -> None:
+    run(here / "two.sqlite", DIRECT, BAD, baseline="direct")
+    found = told(capsys, "compare", "two.sqlite", "-m", "right", "--gate", gate.replace("right", "score"), code=code)[
+        "gates"
+    ]
+    assert found[0]["state"] == {0: "met", 10: "missed", 11: "inconclusive"}[code]
+    assert (found[0]["more_rows"] is not None) == (code == 11)
+
+
+def test_a_run_is_held_against_a_promoted_baseline_that_is_a_plain_file(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["baseline", "promote", "old.sqlite", "--as", "main", "--reason", "release 1"]) == 0
+    capsys.readouterr()
+    [entry] = told(capsys, "baseline", "list")
+    assert (entry["name"], entry["reason"]) == ("main", "release 1")
+    carried = here / "cache"
+    shutil.copytree(here / "baselines", carried)
+    shutil.rmtree(here / "baselines")
+    gates = ("--gate", "score:max-drop=1pp,vs=@main", "--baselines", str(carried))
+    assert execute(["compare", "@main", "new.sqlite", *gates[2:]]) == 0
+    found = told(capsys_cleared(capsys), "compare", "new.sqlite", "@main", *gates, code=10)
+    assert found["gates"][0]["state"] == "missed"
+
+
+def capsys_cleared(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+    capsys.readouterr()
+    return capsys
+
+
+def test_files_for_a_pull_request_and_for_ci_are_written(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [
+        "compare",
+        "all.sqlite",
+        "--gate",
+        "score:max-drop=5pp",
+        "-o",
+        "out.md",
+        "-o",
+        "out.xml",
+        "-o",
+        "out.json",
+    ]
+    assert execute(arguments) == 10
+    text = (here / "out.md").read_text(encoding="utf-8")
+    assert "| bad |" in text
+    assert "❌" in text
+    suite = ElementTree.parse(here / "out.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
+    assert json.loads((here / "out.json").read_text(encoding="utf-8"))["gates"]
+
+
+def test_a_plan_tells_what_a_decision_takes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = {one["system"]: one for one in told(capsys, "plan", "all.sqlite", "--margin", "0.02", "--metric", "right")}
+    smaller = {
+        one["system"]: one for one in told(capsys, "plan", "all.sqlite", "--margin", "0.04", "--metric", "right")
+    }
+    bad = found["bad"]
+    assert bad["rows"] == pytest.approx(4 * smaller["bad"]["rows"], rel=0.01)
+    assert bad["rows"] == pytest.approx((2.8016 * bad["deviation"] / 0.02) ** 2, rel=0.01)
+    assert bad["calls"] == 2 * bad["rows"]
+    assert bad["cost"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("compare", "nowhere.sqlite"), "There is no run file nowhere.sqlite"),
+        (("compare", "old.sqlite"), "holds one system only"),
+        (("compare", "all.sqlite", "-m", "rigth"), "Did you mean 'right'"),
+        (("compare", "all.sqlite", "--baseline", "dircet"), "Did you mean 'direct'"),
+        (("compare", "@mian"), "baseline promote"),
+        (("compare", "all.sqlite", "--gate", "nothing:min=1"), "nothing"),
+        (("compare", "all.sqlite", "--gate", "right"), "wrong form"),
+        (("compare", "all.sqlite", "--cluster", "color"), "No example has the field 'color'"),
+        (("compare", "all.sqlite", "-o", "x.docx"), "no suffix that is written here"),
+        (("compare", "foreign.sqlite", "all.sqlite"), "foreign.sqlite"),
+        (("baseline", "promote", "all.sqlite", "--as", "../x", "--reason", "r"), "no name for a baseline"),
+        (("baseline", "promote", "all.sqlite", "--as", "x", "--reason", " "), "needs a reason"),
+        (("plan", "all.sqlite", "--margin", "0"), "must be above zero"),
+        (("plan", "old.sqlite", "--margin", "0.1"), "one system only"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_wrong_input_is_told_in_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+) -> None:
+    (here / "foreign.sqlite").write_bytes(b"no database at all" * 100)
+    assert execute(list(arguments)) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("Error: ")
+    assert words in line
+
+
+def test_a_baseline_that_lost_its_story_says_how_to_mend_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    execute(["baseline", "promote", "old.sqlite", "--as", "main", "--reason", "r"])
+    (here / "baselines" / "main.json").write_text("{")
+    assert execute(["baseline", "list"]) == 2
+    assert "Promote it again" in capsys.readouterr().err
+
+
+def test_runs_without_a_common_row_are_incomparable(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    others = [{**one, "id": f"x{one['id']}"} for one in examples(40)]
+    evaluate(
+        Sometimes("proxy", 0.8, 1), others, [Right()], progress=False, run_file="other.sqlite", score_field="right"
+    )
+    [line] = told(capsys, "compare", "old.sqlite", "other.sqlite", "-m", "right")["comparisons"]
+    assert (line["verdict"], line["sentence"]) == ("incomparable", "the two have no row in common")
+
+
+def test_text_that_a_terminal_would_obey_is_written_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    strange = [{"id": f"\x1b]0;owned\x07{n}", "answer": "a"} for n in range(30)]
+    evaluate(
+        [Sometimes("d", 1, 1), Sometimes("\x1b[31mred", 0, 1)],
+        strange,
+        [Right()],
+        progress=False,
+        run_file="s.sqlite",
+        score_field="right",
+    )
+    assert execute(["compare", "s.sqlite", "-m", "right"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
