@@ -4,14 +4,19 @@ from __future__ import annotations
 
 COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
     "commands": {
+        "baseline": ("baseline", "context-bench-compare"),
         "check": ("check", "context-bench-kit"),
+        "compare": ("compare", "context-bench-compare"),
         "disable": ("disable", "context-bench-kit"),
         "doctor": ("doctor", "context-bench-preflight"),
         "enable": ("enable", "context-bench-kit"),
+        "gate": ("gate", "context-bench-compare"),
         "key": ("key", "context-bench-audit"),
+        "plan": ("plan", "context-bench-compare"),
         "preflight": ("preflight", "context-bench-preflight"),
         "row": ("row", "context-bench-audit"),
         "validate": ("validate", "context-bench-kit"),
+        "verdicts": ("verdicts", "context-bench-compare"),
         "verify": ("verify", "context-bench-audit"),
     },
     "datasets": {
@@ -151,6 +156,7 @@ NEEDS: dict[str, str] = {
 
 FLAGS: dict[str, tuple[str, str]] = {
     "--allow-unsandboxed-code": ("the evaluator code", "context-bench-code"),
+    "--gate": ("the command gate", "context-bench-compare"),
     "--judge-cache": ("the evaluator judge", "context-bench-judge"),
     "--judge-model": ("the evaluator judge", "context-bench-judge"),
     "--judge-provider": ("the evaluator judge", "context-bench-judge"),
@@ -159,6 +165,8 @@ FLAGS: dict[str, tuple[str, str]] = {
 """Component and distribution by flag."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "baseline": ("Runs that a team has agreed to hold others against.", "context-bench-compare"),
+    "compare": ("Tell which system is better, by how much and how surely.", "context-bench-compare"),
     "doctor": ("Look over this installation: versions, plugins, keys, endpoints.", "context-bench-preflight"),
     "explain key": (
         "Tell what is in an example's keys, and why its response was or was not reused.",
@@ -168,6 +176,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Tell an example's whole story: its wiring, attempts, scores with details, and what failed.",
         "context-bench-audit",
     ),
+    "plan": ("Tell from a pilot how many rows a decision takes, and what they cost.", "context-bench-compare"),
     "plugins check": (
         "Check plugins as their authors should: manifest, entry points, classes, options.",
         "context-bench-kit",
