@@ -186,19 +186,17 @@ def test_a_run_is_held_against_a_promoted_baseline_that_is_a_plain_file(
     assert execute(["baseline", "promote", "old.sqlite", "--as", "main", "--reason", "release 1"]) == 0
     capsys.readouterr()
     [entry] = told(capsys, "baseline", "list")
+    assert execute(["baseline", "list"]) == 0
+    assert "@main  less than a minute  release 1" in capsys.readouterr().out
     assert (entry["name"], entry["reason"]) == ("main", "release 1")
     carried = here / "cache"
     shutil.copytree(here / "baselines", carried)
     shutil.rmtree(here / "baselines")
     gates = ("--gate", "score:max-drop=1pp,vs=@main", "--baselines", str(carried))
     assert execute(["compare", "@main", "new.sqlite", *gates[2:]]) == 0
-    found = told(capsys_cleared(capsys), "compare", "new.sqlite", "@main", *gates, code=10)
-    assert found["gates"][0]["state"] == "missed"
-
-
-def capsys_cleared(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
     capsys.readouterr()
-    return capsys
+    found = told(capsys, "compare", "new.sqlite", "@main", *gates, code=10)
+    assert found["gates"][0]["state"] == "missed"
 
 
 def test_files_for_a_pull_request_and_for_ci_are_written(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from context_bench import EvalRow
 from context_bench.errors import UnknownNameError
-from context_bench.runs import RowId, Run
+from context_bench.runs import Run
+from context_bench_compare.places import example_at, example_place, place_of
 
 HEADLINE = "score"
 
@@ -75,7 +76,7 @@ def read_columns(run: Run, metrics: Sequence[str]) -> dict[tuple[str, str], Colu
         if row.is_agreement or row.is_extra:
             continue
         known.update(row.keys, row.scores)
-        place = RowId(row.dataset_number, row.position, 0, row.sample).pack()
+        place = place_of(row.dataset_number, row.position, row.sample)
         for metric in metrics:
             value = MEASURES[metric](row) if metric in MEASURES else row.value(metric)
             if value is not None:
@@ -127,7 +128,7 @@ def content_places(run: Run) -> dict[int, int]:
         name = f"{example.label}\0{example.hash}"
         digest = blake2b(f"{name}\0{seen[name]}".encode(), digest_size=7).digest()
         seen[name] += 1
-        found[RowId(*example.identity).pack()] = int.from_bytes(digest, "big")
+        found[example_at(example.identity)] = int.from_bytes(digest, "big")
     return found
 
 
@@ -141,10 +142,10 @@ def grouped(run: Run, places: Iterable[int], field: str | None) -> dict[int, Any
     """
     if field is None:
         return {}
-    wanted = {_example_place(place) for place in places}
+    wanted = {example_place(place) for place in places}
     told: dict[int, Any] = {}
     for example in run.examples():
-        place = RowId(*example.identity).pack()
+        place = example_at(example.identity)
         if place not in wanted:
             continue
         if field == "dataset":
@@ -154,8 +155,3 @@ def grouped(run: Run, places: Iterable[int], field: str | None) -> dict[int, Any
         else:
             told[place] = (example.content or {}).get(field)
     return told
-
-
-def _example_place(place: int) -> int:
-    row = RowId.unpack(place)
-    return RowId(row.dataset, row.position).pack()

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from context_bench.console import say, table, tell, wrapped, write_json
+from context_bench.console import say, tell, wrapped, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_compare import baselines as named
@@ -20,6 +20,7 @@ from context_bench_compare.gating import judge
 from context_bench_compare.planning import plans
 from context_bench_compare.rendering import (
     HEADINGS,
+    aligned,
     cells,
     gate_sentence,
     junit,
@@ -162,7 +163,7 @@ _WRITERS = {".json": _json, ".md": markdown, ".xml": junit}
 
 
 def _show(lines: Sequence[Line], outcomes: Sequence[Outcome]) -> None:
-    say(table(HEADINGS, cells(lines)))
+    say(aligned(HEADINGS, cells(lines)))
     say()
     for sentence in sentences(lines):
         indent = len(sentence) - len(sentence.lstrip())
@@ -216,7 +217,7 @@ def list_(folder: Path, as_json: bool) -> None:
         tell(f"{folder} holds no baseline. `context-bench baseline promote RUN --as NAME --reason TEXT` makes one.")
         return
     say(
-        table(
+        aligned(
             ("name", "age", "reason", "run file"), [(f"@{one.name}", one.age(), one.reason, one.path) for one in found]
         )
     )
@@ -253,7 +254,7 @@ def plan(
         write_json([one.to_dict() for one in found])
         return
     headings = ("system", "score", "margin", "rows", "calls", "tokens", "minutes", "cost", "pilot rows", "pilot shows")
-    say(table(headings, [_planned(one) for one in found]))
+    say(aligned(headings, [_planned(one) for one in found]))
     say()
     say(
         wrapped(

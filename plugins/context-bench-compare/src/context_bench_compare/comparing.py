@@ -10,8 +10,9 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.runs import RowId, Run
+from context_bench.runs import Run
 from context_bench_compare.columns import MEASURES, Column, content_places, grouped, read_columns
+from context_bench_compare.places import example_at, example_place, identity_of, sample_at
 from context_bench_compare.verdicts import Comparison, Pairs, Rules, compare, corrected, incomparable
 
 ALL_ROWS = "all"
@@ -173,15 +174,13 @@ def paired(ours: Column, theirs: Column, cluster: str | None = None) -> Pairs:
 def _by_content(column: Column) -> NDArray[np.int64]:
     """Return what stands for the content and the sample of each row."""
     known = content_places(column.run)
-    found = [
-        known[RowId(*row[:2]).pack()] * 128 + row.sample % 128 for row in map(RowId.unpack, column.places.tolist())
-    ]
+    found = [known[example_place(place)] * 128 + sample_at(place) % 128 for place in column.places.tolist()]
     return np.array(found, dtype=np.int64)
 
 
 def clusters_of(run: Run, places: NDArray[np.int64], cluster: str | None) -> NDArray[np.int64] | None:
     """Return the number of each row's cluster; None when every row stands alone."""
-    examples = [RowId(*RowId.unpack(place)[:2]).pack() for place in places.tolist()]
+    examples = [example_place(place) for place in places.tolist()]
     if cluster is not None:
         told = _cluster_names(run, examples, cluster)
         if not any(name is not None for name in told.values()):
@@ -199,7 +198,7 @@ def _cluster_names(run: Run, examples: Sequence[int], cluster: str) -> dict[int,
         return grouped(run, examples, cluster)
     separator = cluster.removeprefix("id:") or "-"
     wanted = set(examples)
-    told = {RowId(*example.identity).pack(): example.id.partition(separator)[0] for example in run.examples()}
+    told = {example_at(example.identity): example.id.partition(separator)[0] for example in run.examples()}
     return {place: name for place, name in told.items() if place in wanted}
 
 
@@ -214,7 +213,7 @@ def _slices(pairs: Pairs, run: Run, by: str | None) -> Iterator[tuple[str, Pairs
         return
     places = [int(place) for place in pairs.keys]
     told = grouped(run, places, by)
-    examples = [RowId(*RowId.unpack(place)[:2]).pack() for place in places]
+    examples = [example_place(place) for place in places]
     names = np.array([str(told.get(place)) for place in examples], dtype=object)
     for name in dict.fromkeys(names.tolist()):
         chosen = np.flatnonzero(names == name)
@@ -224,7 +223,7 @@ def _slices(pairs: Pairs, run: Run, by: str | None) -> Iterator[tuple[str, Pairs
 
 
 def _ids(run: Run, places: Sequence[Any], most: int = 20) -> tuple[str, ...]:
-    return tuple(run.example(RowId.unpack(int(place))).id for place in places[:most])
+    return tuple(run.example(identity_of(int(place))).id for place in places[:most])
 
 
 def _difference_between(one: Entrant, against: Entrant, metric: str) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from context_bench.console import printable
 from context_bench_compare.comparing import ALL_ROWS, Line
 from context_bench_compare.gates import MET, MISSED, OPEN, Outcome
 from context_bench_compare.intervals import Interval
@@ -15,6 +16,13 @@ from context_bench_compare.verdicts import INCOMPARABLE, Comparison
 _SIGNS = {MET: "✅", MISSED: "❌", OPEN: "❔"}
 
 HEADINGS = ("system", "score", "rows", "mean", "baseline", "difference", "interval", "flips", "verdict")
+
+
+def aligned(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return rows as columns below their headings, aligned; None is shown as ``-``, and no cell holds a line end."""
+    shown = [[printable("-" if cell is None else cell, lines=False) for cell in row] for row in [headings, *rows]]
+    widths = [max(map(len, column)) for column in zip(*shown)]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in shown)
 
 
 def cells(lines: Sequence[Line]) -> list[list[str]]:

@@ -1,0 +1,33 @@
+"""Places: where a row stands whatever its system, as one number, so that a million of them fit into an array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_SAMPLES = 1 << 10
+_POSITIONS = 1 << 33
+
+
+def place_of(dataset: int, position: int, sample: int = 0) -> int:
+    """Return the place of a row, or of an example, as a number that sorts as dataset, position and sample do."""
+    return (dataset * _POSITIONS + position) * _SAMPLES + sample
+
+
+def example_at(identity: Sequence[int]) -> int:
+    """Return the place of an example by its identity in a run: dataset and position."""
+    return place_of(identity[0], identity[1])
+
+
+def example_place(place: int) -> int:
+    """Return the place of a row's example."""
+    return place - place % _SAMPLES
+
+
+def identity_of(place: int) -> tuple[int, int]:
+    """Return dataset and position of a place."""
+    return place // _SAMPLES // _POSITIONS, place // _SAMPLES % _POSITIONS
+
+
+def sample_at(place: int) -> int:
+    """Return the repetition of a row, counted from 0."""
+    return place % _SAMPLES
