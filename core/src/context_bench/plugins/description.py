@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from context_bench.plugins.catalog import Component, singular
+from context_bench.plugins.component_metadata import Facts
 
 
 def describe(component: Component) -> dict[str, Any]:
@@ -49,8 +50,13 @@ def describe(component: Component) -> dict[str, Any]:
         },
         "more_options": facts.more_options,
     }
-    if component.kind == "evaluators":
-        told |= {
+    return told | _of_its_kind(component.kind, facts)
+
+
+def _of_its_kind(kind: str, facts: Facts) -> dict[str, Any]:
+    """Return what only components of a kind have."""
+    if kind == "evaluators":
+        return {
             "primary": facts.primary,
             "scores": {
                 key: {"range": list(score.range), "better": score.better, "aggregate": score.aggregate}
@@ -60,8 +66,8 @@ def describe(component: Component) -> dict[str, Any]:
             "wired_to": [str(rule) for rule in facts.wire],
             "cpu_bound": facts.cpu_bound,
         }
-    elif component.kind == "datasets":
-        told |= {
+    if kind == "datasets":
+        return {
             "primary": facts.primary,
             "tags": list(facts.tags),
             "splits": list(facts.splits),
@@ -79,10 +85,10 @@ def describe(component: Component) -> dict[str, Any]:
             "fields": list(facts.fields),
             "files": list(facts.files),
         }
-    elif component.kind == "systems":
-        told |= {"system_kind": facts.system_kind, "reads": None if facts.reads is None else list(facts.reads)}
-    elif component.kind == "commands":
-        told |= {"parent": facts.parent, "extends": facts.extends}
-    elif component.kind == "run_parts":
-        told |= {"part_kind": facts.part_kind}
-    return told
+    if kind == "systems":
+        return {"system_kind": facts.system_kind, "reads": None if facts.reads is None else list(facts.reads)}
+    if kind == "commands":
+        return {"parent": facts.parent, "extends": facts.extends}
+    if kind == "run_parts":
+        return {"part_kind": facts.part_kind}
+    return {}
