@@ -1,0 +1,86 @@
+"""The scores that can be had without a model: by words, not by meaning, under names that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from context_bench.records import Scores
+from context_bench_judging.lexical import LEXICAL, overlap, sentences
+from context_bench_rag.contexts import average_precision
+from context_bench_rag.row import RagRow
+
+
+class _Lexical:
+    """What they have in common.
+
+    Args:
+        threshold: Share of a sentence's content words that must be found; its numbers must all be.
+
+    Raises:
+        ValueError: The threshold is outside of 0 to 1.
+    """
+
+    name = "lexical"
+
+    def __init__(self, threshold: float = 0.7) -> None:
+        if isinstance(threshold, bool) or not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be from 0 to 1, not {threshold!r}.")
+        self.threshold = threshold
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return everything that can change a score."""
+        return {"threshold": self.threshold}
+
+    def _share_of_sentences(self, text: str, source: str) -> Scores:
+        listed = sentences(text)
+        if not listed:
+            return Scores({}, {"unscored": "the text has no sentence"})
+        missing = [sentence for sentence in listed if overlap(sentence, source) < self.threshold]
+        return Scores({self.name: 1 - len(missing) / len(listed)}, {"method": LEXICAL, "not_found": missing})
+
+
+class LexicalFaithfulness(_Lexical):
+    """The share of the response's sentences whose words are in the contexts, under ``faithfulness_lexical``.
+
+    >>> LexicalFaithfulness().score({"contexts": ["It is 330 m tall."]}, {"response": "It is 331 m tall."})
+    {'faithfulness_lexical': 0.0}
+    """
+
+    name = "faithfulness_lexical"
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
+        """Return the share, or nothing and the reason in the details."""
+        row = RagRow.of(original, processed)
+        lack = row.lacks("response", "contexts")
+        return Scores({}, {"unscored": lack}) if lack else self._share_of_sentences(row.response or "", row.source)
+
+
+class LexicalContextRecall(_Lexical):
+    """The share of the reference's sentences whose words are in the contexts, under ``context_recall_lexical``."""
+
+    name = "context_recall_lexical"
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
+        """Return the share, or nothing and the reason in the details."""
+        row = RagRow.of(original, processed)
+        lack = row.lacks("contexts", "reference")
+        return Scores({}, {"unscored": lack}) if lack else self._share_of_sentences(row.reference, row.source)
+
+
+class LexicalContextPrecision(_Lexical):
+    """Average precision of the contexts that have the words of a sentence of the reference: ``context_precision_lexical``."""
+
+    name = "context_precision_lexical"
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
+        """Return the average precision, or nothing and the reason in the details."""
+        row = RagRow.of(original, processed)
+        lack = row.lacks("contexts", "reference")
+        if lack:
+            return Scores({}, {"unscored": lack})
+        wanted = sentences(row.reference) or [row.reference]
+        useful = [any(overlap(one, context) >= self.threshold for one in wanted) for context in row.contexts]
+        return Scores(
+            {self.name: average_precision(useful)}, {"method": LEXICAL, "useful": [int(one) for one in useful]}
+        )

@@ -1,0 +1,168 @@
+"""RAG scores against a scripted judge, and the heuristics that need none."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import importlib
+import json
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_bench_rag
+from context_bench_judging import judge_model
+from context_bench_rag import (
+    AnswerRelevancy,
+    ContextPrecision,
+    ContextRecall,
+    Faithfulness,
+    LexicalContextPrecision,
+    LexicalContextRecall,
+    LexicalFaithfulness,
+    NoiseSensitivity,
+    average_precision,
+)
+
+PACKAGE = Path(context_bench_rag.__file__).parent
+README = Path(__file__).parents[3] / "plugins" / "context-bench-rag" / "README.md"
+ROW = {
+    "question": "How tall is the tower?",
+    "answer": "It is 330 metres tall. It stands in Paris.",
+    "retrieved_contexts": ["Cats sleep all day.", "The tower is 330 metres tall.", "Dogs bark."],
+}
+OUTPUT = {"response": "The tower is 330 metres tall. It weighs 5 tons."}
+JUDGED = [Faithfulness, AnswerRelevancy, ContextPrecision, ContextRecall, NoiseSensitivity]
+
+
+def claims(*texts: str) -> str:
+    return json.dumps({"claims": list(texts)})
+
+
+def verdicts(*values: Any) -> str:
+    return json.dumps({"reasons": ["because"] * len(values), "verdicts": list(values)})
+
+
+def scored(evaluator: Any, fake: Any, *sayings: Any, row: Any = ROW, output: Any = OUTPUT) -> Any:
+    fake.says(*sayings)
+    judge = judge_model(fake.url, "m", max_retries=0)
+    sync = evaluator(judge).score(row, output)
+    fake.says(*sayings)
+    assert asyncio.run(evaluator(judge).ascore(row, output)) == sync
+    return sync
+
+
+def test_faithfulness_is_the_share_of_claims_that_the_contexts_bear_out(fake: Any) -> None:
+    found = scored(Faithfulness, fake, claims("330 metres", "5 tons"), verdicts(1, 0))
+    assert found == {"faithfulness": 0.5}
+    assert found.details["claims"][1] == {"claim": "5 tons", "supported": False, "reason": "because"}
+    assert "Dogs bark." not in fake.prompts[0]
+    assert "How tall is the tower?" in fake.prompts[0]
+    assert "Cats sleep all day.\n\nThe tower is" in fake.prompts[1]
+    assert scored(Faithfulness, fake, claims()) == {}
+
+
+def test_answer_relevancy_is_the_share_of_statements_that_help(fake: Any) -> None:
+    found = scored(AnswerRelevancy, fake, claims("330 metres", "5 tons"), verdicts(1, 0))
+    assert found == {"answer_relevancy": 0.5}
+    assert found.details["beside_the_point"] == ["5 tons"]
+    assert "Cats sleep" not in "".join(fake.prompts)
+    assert scored(AnswerRelevancy, fake, claims()) == {"answer_relevancy": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("useful", "expected"),
+    [((0, 1, 0), 0.5), ((1, 1, 0), 1.0), ((1, 0, 1), 5 / 6), ((0, 0, 0), 0.0), ((0, 0, 1), 1 / 3)],
+)
+def test_context_precision_is_average_precision(useful: Any, expected: float, fake: Any) -> None:
+    assert average_precision(useful) == pytest.approx(expected)
+    found = scored(ContextPrecision, fake, verdicts(*useful))
+    assert found == {"context_precision": pytest.approx(expected)}
+    assert found.details["useful"] == list(useful)
+    assert "<text-2>\nThe tower is 330 metres tall.\n</text-2>" in fake.prompts[0]
+    assert "<answer>\nIt is 330 metres tall. It stands in Paris.\n</answer>" in fake.prompts[0]
+
+
+def test_context_recall_is_the_share_of_the_references_claims(fake: Any) -> None:
+    found = scored(ContextRecall, fake, claims("330 metres", "Paris"), verdicts(1, 0))
+    assert found == {"context_recall": 0.5}
+    assert "5 tons" not in "".join(fake.prompts)
+
+
+def test_noise_sensitivity_is_the_share_of_wrong_claims_from_the_contexts(fake: Any) -> None:
+    found = scored(NoiseSensitivity, fake, claims("a", "b", "c", "d"), verdicts(1, 0, 0, 1), verdicts(1, 0))
+    assert found == {"noise_sensitivity": 0.25}
+    assert found.details["wrong"] == ["b", "c"]
+    assert found.details["wrong_from_contexts"] == ["b"]
+    assert found.details["calls"] == 3
+    assert scored(NoiseSensitivity, fake, claims("a"), verdicts(1)) == {"noise_sensitivity": 0.0}
+
+
+@pytest.mark.parametrize("evaluator", JUDGED, ids=lambda one: one.name)
+def test_a_row_without_what_is_needed_is_unscored_and_costs_nothing(evaluator: Any, fake: Any) -> None:
+    judge = judge_model(fake.url, "m")
+    for row, output in (({}, OUTPUT), ({"question": "q"}, {"response": None}), ({"answer": "a"}, {})):
+        found = evaluator(judge).score(row, output)
+        assert found == {}
+        assert found.details["unscored"]
+    assert fake.requests == []
+
+
+@pytest.mark.parametrize("evaluator", JUDGED, ids=lambda one: one.name)
+def test_a_judge_that_fails_leaves_the_row_unscored(evaluator: Any, fake: Any) -> None:
+    assert "on fire" in scored(evaluator, fake, (500, "on fire")).details["unscored"]
+    assert "refused" in scored(evaluator, fake, {"message": {"refusal": "No."}}).details["unscored"]
+    assert "no JSON object" in scored(evaluator, fake, "hm").details["unscored"]
+
+
+@pytest.mark.parametrize("field", ["retrieved_contexts", "contexts", "context"])
+def test_what_the_system_found_comes_before_what_the_example_has(field: str, fake: Any) -> None:
+    output = {**OUTPUT, field: ["found by the system"]}
+    scored(Faithfulness, fake, claims("x"), verdicts(1), output=output)
+    assert "found by the system" in fake.prompts[1]
+    assert "Cats" not in fake.prompts[1]
+    listed = {"question": "q", field: [{"text": "one"}, {"content": "two"}]}
+    scored(Faithfulness, fake, claims("x"), verdicts(1), row=listed)
+    assert "one\n\ntwo" in fake.prompts[-1]
+
+
+def test_the_heuristics_say_that_they_are_some() -> None:
+    faithful = LexicalFaithfulness().score(ROW, OUTPUT)
+    assert faithful == {"faithfulness_lexical": 0.5}
+    assert faithful.details["not_found"] == ["It weighs 5 tons."]
+    assert "no meaning" in faithful.details["method"]
+    assert LexicalContextRecall().score(ROW, {}) == {"context_recall_lexical": 0.5}
+    assert LexicalContextPrecision().score(ROW, {}) == {"context_precision_lexical": 0.5}
+    for evaluator in (LexicalFaithfulness, LexicalContextRecall, LexicalContextPrecision):
+        assert evaluator.name.endswith("_lexical")
+        assert evaluator().score({}, OUTPUT) == {}
+        assert evaluator(0.5).fingerprint() == {"threshold": 0.5}
+        with pytest.raises(ValueError, match="threshold must be from 0 to 1"):
+            evaluator(2)
+
+
+def test_options_reach_judge_and_key(fake: Any) -> None:
+    evaluator = Faithfulness(base_url=fake.url, model="n", language="fr", api_key="sk-secret", max_retries=0)
+    fake.says(claims("x"), verdicts(1))
+    assert evaluator.score(ROW, OUTPUT) == {"faithfulness": 1.0}
+    assert fake.requests[0]["model"] == "n"
+    assert "language 'fr'" in fake.prompts[0]
+    fingerprint = evaluator.fingerprint()
+    assert fingerprint["judge"] == {"interface": "openai", "endpoint": f"{fake.url}/v1/chat/completions", "model": "n"}
+    assert "sk-secret" not in json.dumps(fingerprint)
+    evaluator.close()
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"context_bench_rag.{module}")).failed == 0
+
+
+def test_the_blocks_of_the_readme_run(fake: Any) -> None:
+    fake.says(claims("x"), verdicts(1))
+    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
+    assert blocks
+    for block in blocks:
+        exec(compile(block.replace("http://localhost:8080", fake.url), str(README), "exec"), {})
