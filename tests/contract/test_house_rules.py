@@ -97,12 +97,46 @@ def imported_by_a_run(folder: Path) -> list[str]:
     return sorted(json.loads(done.stdout.splitlines()[-1]))
 
 
+def parameters_used_in_more_places() -> list[str]:
+    """Return the parameters of a run that more than one module of core uses, besides their declaration.
+
+    A use is ``request.NAME``, ``flags["NAME"]``, or an argument of ``Request`` or ``evolve(request)``. What a run is about - its
+    systems, datasets, evaluators and their options, and the labels of two systems - is nobody's alone.
+    """
+    from context_bench.bench.requests import PARAMETERS
+
+    uses: dict[str, list[str]] = {}
+    for path in MODULES:
+        for name in set(_named_in(ast.parse(path.read_text(encoding="utf-8")))):
+            uses.setdefault(name, []).append(str(path.relative_to(CORE)))
+    about = {"systems", "datasets", "reader", "baseline", "reference", "evaluators", "without", "options", "limit"}
+    many = {name: uses[name] for name in PARAMETERS if name not in about and len(uses.get(name, ())) > 1}
+    return [f"{name}: {', '.join(places)}" for name, places in many.items()]
+
+
+def _named_in(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+            owner = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+            if owner in ("request", "changed"):
+                yield node.attr
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            if isinstance(node.value, ast.Name) and node.value.id == "flags":
+                yield str(node.slice.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            first = node.args[0] if node.args else None
+            of_request = node.func.id == "evolve" and isinstance(first, ast.Name) and first.id == "request"
+            if node.func.id == "Request" or of_request:
+                yield from (keyword.arg for keyword in node.keywords if keyword.arg)
+
+
 def measures(folder: Path | None) -> dict[str, list[str] | int]:
     """Return every measure: a number, or the list that is counted."""
     found: dict[str, list[str] | int] = {
         "lines": sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES),
         "modules": len(MODULES),
         "long_functions": [told for path in MODULES for told in long_functions(path)],
+        "parameters_used_in_more_places": parameters_used_in_more_places(),
         "sql_outside_store": [told for path in MODULES if (told := sql_outside_of_the_store(path))],
     }
     if folder is not None and find_spec("context_bench_needle") is not None:

@@ -135,6 +135,10 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "tail": ("Tail", "context-bench-compress"),
         "tfidf": ("TfidfPassages", "context-bench-compress"),
     },
+    "tokenizers": {
+        "cl100k-base": ("Cl100kBase", "context-bench-tokenizers"),
+        "o200k-base": ("O200kBase", "context-bench-tokenizers"),
+    },
 }
 """Class and distribution by kind and short name."""
 
