@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from context_bench.bench.parameters import Kind, recorded, restored_object
+from context_bench.bench.parameters import AbsentObject, Kind, recorded, restored_object
 from context_bench.bench.secrets import safe_spec, without_secrets
 from context_bench.bench.specs import (
     DatasetSpec,
@@ -145,8 +145,8 @@ def _of_file(path: Any, where: str) -> Any:
     return load_prices(Path(path)).to_dict()
 
 
-def _given(one: Any, label: str | None = None) -> DatasetSpec | Examples:
-    if isinstance(one, Examples):
+def _given(one: Any, label: str | None = None) -> DatasetSpec | Examples | AbsentObject:
+    if isinstance(one, Examples | AbsentObject):
         return one
     if isinstance(one, str | DatasetSpec):
         spec = parse_dataset(one) if isinstance(one, str) else one

@@ -21,6 +21,9 @@ from context_bench.store.keys import evaluator_key
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import Label
 
+OBJECT_RULE = "given as an object"
+"""What stands in place of a wiring rule where ``evaluate()`` was given the evaluator itself."""
+
 
 @frozen(eq=False)
 class _Ready:
@@ -250,7 +253,7 @@ class Planner:
                 for key, score in (facts.scores if facts else {}).items()
             },
             ranges={f"{prefix}{key}": score.range for key, score in (facts.scores if facts else {}).items()},
-            provenance=_provenance(name, component) | {"rule": "given as an object"},
+            provenance=_provenance(name, component) | {"rule": OBJECT_RULE},
         )
 
     def _headline(self, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:

@@ -7,13 +7,16 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from context_bench.bench.planner import Planner
+from attrs import evolve
+
+from context_bench.bench.parameters import AbsentObject
+from context_bench.bench.planner import OBJECT_RULE, Planner
 from context_bench.bench.reading import read_result
 from context_bench.bench.recomputation import Silent
 from context_bench.bench.requests import Request
 from context_bench.bench.run import INTERRUPTED, reference_of
 from context_bench.bench.secrets import secrecy_of
-from context_bench.errors import RunStoppedError
+from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.records import metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
@@ -49,11 +52,9 @@ def rescore(
         StoreError: The file is no run file, or was written without its examples.
         ContextBenchError: The evaluators do not fit, or one of them cannot be used.
     """
-    with closing(RunReader(path)) as reader:
-        config = reader.run()["config"]
-    with told_as_damage(path):
-        request = Request.from_dict(config) if "systems" in config else Request()
-    request = change(request)
+    with closing(RunReader(path)) as reader, told_as_damage(path):
+        request = _asked(reader)
+    request = _without_objects(change(request), path)
     session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
     try:
         store = session.store
@@ -83,3 +84,41 @@ def rescore(
     finally:
         session.leave()
     return read_result(path, catalog=catalog)
+
+
+def _asked(reader: RunReader) -> Request:
+    """Return what a run was asked for; of a run of an earlier version's ``evaluate()``, what it was scored with."""
+    config = reader.run()["config"]
+    if "systems" in config:
+        return Request.from_dict(config)
+    stored = reader.evaluators()
+    objects = [entry["id"] for entry in stored if entry["provenance"].get("rule") == OBJECT_RULE]
+    if not objects:
+        return Request()
+    names = [entry["id"] for entry in stored if entry["id"] not in objects]
+    return Request(evaluators=(*names, *(AbsentObject("", name) for name in objects)))
+
+
+def _without_objects(request: Request, path: Path) -> Request:
+    """Return a request without the evaluators that were objects, all of which must be left out by name.
+
+    Raises:
+        StoreError: One of them is not: its scores would go, and the headline with them.
+    """
+    absent = [one for _, one in request.absent("evaluators")]
+    lacking = [one for one in absent if not {one.name, one.type} & set(request.without)]
+    if lacking:
+        named = " and ".join(f"the evaluator {one}" for one in lacking)
+        leave = " ".join(f"--without {one.name or one.type}" for one in lacking)
+        raise StoreError(
+            f"{path} was scored with {named}, which evaluate() was given and no file can keep. Choose other evaluators "
+            f"with --evaluators, or leave it out: {leave}."
+        )
+    if not absent:
+        return request
+    known = {name for one in absent for name in (one.name, one.type)}
+    return evolve(
+        request,
+        evaluators=tuple(one for one in request.evaluators or () if isinstance(one, str)),
+        without=tuple(name for name in request.without if name not in known),
+    )

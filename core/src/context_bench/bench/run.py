@@ -17,6 +17,7 @@ from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import RunParts
 from context_bench.errors import ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics.records import metrics_record
+from context_bench.metrics.registry import RunMetric
 from context_bench.metrics.scores import check_score_field
 from context_bench.plugins.hooks import Hooks
 from context_bench.prices import REPORTED_CURRENCY, Prices
@@ -364,7 +365,7 @@ def check_metrics(metrics: Sequence[Metric], planner: Planner, streams: Sequence
     if ANY_KEY in known or any(stream.label is None for stream in streams):
         return
     for metric in metrics:
-        check_score_field(metric, (), known)
+        check_score_field(metric.metric if isinstance(metric, RunMetric) else metric, (), known)
 
 
 def _is_late(scorer: Scorer) -> bool:

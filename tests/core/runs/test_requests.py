@@ -1,0 +1,256 @@
+"""One request: what ``evaluate()`` was asked for is what its run file says, and what cannot be kept is asked for by name."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from context_bench import evaluate
+from context_bench.bench.parameters import AbsentObject
+from context_bench.bench.requests import PARAMETERS, Request
+from context_bench.bench.runs import resume
+from context_bench.bench.specs import parse_dataset, parse_system
+from context_bench.cli import execute
+from context_bench.errors import ConfigurationError, ContextBenchError, StoreError
+from context_bench.metrics import MeanScore
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.catalog_memory import remembered_catalog
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.settings import PluginSettings
+
+EXAMPLES = [{"id": str(number), "question": "one two three", "answer": "one"} for number in range(5)]
+
+
+def echo(example: dict[str, Any]) -> str:
+    return str(example["question"])
+
+
+class Two:
+    """An evaluator of the caller's own, with two scores."""
+
+    name = "two"
+
+    def score(self, original: dict[str, Any], processed: dict[str, Any]) -> dict[str, float]:
+        return {"score": 1.0, "recall": 0.2}
+
+
+def asked(path: Path, **more: Any) -> Any:
+    return evaluate(echo, EXAMPLES, [Two()], progress=False, run_file=path, **more)
+
+
+def test_report_looks_at_the_score_and_the_threshold_that_evaluate_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import json
+
+    path = tmp_path / "f.sqlite"
+    found = asked(path, score_field="recall", threshold=0.1).summary["echo"]
+    assert found["mean_score"] == pytest.approx(0.2)
+    assert found["pass_rate"] == 1.0
+    assert execute(["report", str(path), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["summary"]["echo"]
+    assert (told["mean_score"], told["pass_rate"]) == (found["mean_score"], found["pass_rate"])
+
+
+def test_evaluate_keeps_its_whole_request_and_objects_by_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "f.sqlite"
+    result = asked(path, samples=2, order="system", metrics=[MeanScore("recall"), "counts"])
+    kept = Request.from_dict(result.config["request"])
+    assert (kept.samples, kept.order) == (2, "system")
+    assert [(part, one.name) for part, one in kept.absent()] == [
+        ("system", "echo"),
+        ("dataset", ""),
+        ("evaluator", "two"),
+        ("metric", "mean_score"),
+    ]
+    assert kept.metrics is not None
+    assert kept.metrics[1] == "counts"
+
+
+def test_resume_asks_by_name_for_the_objects_that_no_file_can_keep(tmp_path: Path) -> None:
+    path = tmp_path / "f.sqlite"
+    asked(path)
+    with pytest.raises(
+        StoreError, match=r"the system echo .*the evaluator two .*Call evaluate\(\) again with run_file"
+    ):
+        resume(discover(PluginSettings()), path)
+
+
+def test_rescore_refuses_to_move_the_headline_of_an_evaluator_that_it_does_not_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("context_bench_answer_quality", reason="it would take the evaluator's place")
+    path = tmp_path / "f.sqlite"
+    asked(path)
+    before = path.read_bytes()
+    assert execute(["rescore", str(path)]) == 2
+    assert "the evaluator two" in capsys.readouterr().err
+    assert path.read_bytes() == before
+    assert execute(["rescore", str(path), "--evaluators", "answer-quality", "--format", "none"]) == 0
+    assert execute(["rescore", str(path), "--without", "two", "--format", "none"]) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"evaluators": ["rogue"]},
+        {"also": ["rogue"], "evaluators": None},
+        {"score_field": "nope", "evaluators": ["answer-quality"]},
+        {"metrics": ["nope"]},
+        {"tokenizer": "nope"},
+        {"baseline": "nope"},
+        {"options": {"answer-quality": {"nope": 1}}, "evaluators": ["answer-quality"]},
+    ],
+    ids=str,
+)
+def test_a_run_that_cannot_begin_leaves_nothing(wrong: dict[str, Any], tmp_path: Path) -> None:
+    pytest.importorskip("context_bench_answer_quality", reason="it is wired")
+    given = {"evaluators": [Two()], "dataset": EXAMPLES, **wrong}
+    labelled = {"dataset": None, "datasets": {"here": EXAMPLES}}
+    for name, datasets in [("labelled", labelled), *([] if "score_field" in wrong else [("one", {})])]:
+        with pytest.raises(ContextBenchError):
+            evaluate(echo, progress=False, run_file=tmp_path / f"{name}.sqlite", **{**given, **datasets})  # type: ignore[arg-type]
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "label", "config", "options"),
+    [
+        ("tickets,seed=4", "tickets", None, None, {"seed": "4"}),
+        ("mine=tickets,seed=4,size=2", "tickets", "mine", None, {"seed": "4", "size": "2"}),
+        ("tickets,url=http://a:1/b", "tickets", None, None, {"url": "http://a:1/b"}),
+        ("tickets:long,seed=4", "tickets", None, "long", {"seed": "4"}),
+        ("tickets:seed=4", "tickets", None, None, {"seed": "4"}),
+        ("a folder/rows,2.jsonl", "a folder/rows,2.jsonl", None, None, {}),
+    ],
+)
+def test_a_comma_does_for_the_colon_where_only_options_follow(
+    text: str, name: str, label: str | None, config: str | None, options: dict[str, str]
+) -> None:
+    spec = parse_dataset(text)
+    assert (spec.name, spec.label, spec.config, spec.options) == (name, label, config, options)
+    if config is None and "/rows" not in text:
+        system = parse_system(text)
+        assert (system.name, system.label, system.options) == (name, label, options)
+
+
+def test_every_parameter_is_declared_once_and_kept_as_it_was() -> None:
+    catalog = Catalog()
+    other: dict[str, Any] = {
+        "systems": (parse_system("a:x=1"), AbsentObject("o", "m.O")),
+        "datasets": (parse_dataset("b:c,x=1"), AbsentObject("l", "builtins.list")),
+        "fields": {"answer": "gold"},
+        "reader": parse_system("r"),
+        "prices": {"currency": "EUR", "date": "", "m": {"input": 1.0, "output": 2.0}},
+        "prefixes": {"a": "b_"},
+        "options": {"judge": {"model": "m"}},
+        "order": "system",
+        "log_format": "json",
+        "keep_examples": False,
+    }
+    kinds: dict[str, Any] = {
+        "int": 3,
+        "number": 0.5,
+        "percent": 0.5,
+        "bool": True,
+        "str": "word",
+        "path": "p",
+        "list of str": ("n",),
+    }
+    for name, one in PARAMETERS.items():
+        request = Request(**{name: other.get(name, kinds.get(one.kind.written))})
+        assert getattr(request, name) != getattr(Request(), name) or name == "progress", name
+        if one.stored:
+            assert getattr(Request.from_dict(request.to_dict(catalog)), name) == getattr(request, name), name
+        else:
+            assert name not in request.to_dict(catalog)
+
+
+def test_no_two_parameters_share_a_flag_a_key_or_a_name_in_evaluate() -> None:
+    for said in (
+        [flag for one in PARAMETERS.values() for flag in one.flags],
+        [one.key for one in PARAMETERS.values() if one.key],
+        [one.python for one in PARAMETERS.values() if one.python],
+    ):
+        assert len(said) == len(set(said))
+
+
+def test_the_signature_of_evaluate_is_that_of_the_request() -> None:
+    parameters = inspect.signature(evaluate).parameters
+    declared = {one.python: one for one in PARAMETERS.values() if one.python}
+    assert set(parameters) == set(declared) | {"dataset", "cache_dir", "on_warning"}
+    for name, one in declared.items():
+        wanted = inspect.Parameter.empty if name == "systems" else None if callable(one.default) else one.default
+        assert parameters[name].default == wanted, name
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"limit": 0}, "max_examples is 0, but must be a whole number above zero"),
+        ({"limit": True}, "max_examples is True"),
+        ({"deadline": float("nan")}, "deadline is nan, but must be a number above zero"),
+        ({"max_failed": 2}, "max_failed is 2, but must be a share between 0 and 1"),
+        ({"order": "sideways"}, "No order is called 'sideways'"),
+        ({"also": [3]}, "also is .*, but must be a list of names"),
+        ({"limit": 1, "sample": 1}, "-n and --sample exclude each other"),
+        ({"keep_examples": "yes"}, "keep_examples is 'yes', but must be true or false"),
+    ],
+    ids=str,
+)
+def test_a_value_of_another_kind_is_refused_by_its_name(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        Request(**values)
+    with pytest.raises(ConfigurationError, match=message):
+        evolve(Request(), **values)
+
+
+def settled_folder(path: Path, install: Callable[[], None]) -> None:
+    """Install something, as if that had been an hour ago."""
+    install()
+    for place, _, files in os.walk(path):
+        for name in (".", *files):
+            os.utime(os.path.join(place, name), (1_700_000_000, 1_700_000_000))
+
+
+def test_the_catalog_is_taken_again_until_anything_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    def look(settings: PluginSettings) -> Catalog:
+        looked.append(1)
+        return discover(settings)
+
+    monkeypatch.setattr("context_bench.plugins.catalog_memory.discover", look)
+    monkeypatch.setattr("context_bench.plugins.catalog_memory._remembered", [])
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    info, package = tmp_path / "toy_things-1.0.dist-info", tmp_path / "toy_things"
+
+    def install() -> None:
+        info.mkdir()
+        package.mkdir()
+        (info / "METADATA").write_text("Name: toy-things\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[context_bench.evaluators]\ntoy = toy_things:Toy\n")
+        (package / "__init__.py").write_text("")
+
+    def names() -> list[str]:
+        return [component.name for component in remembered_catalog(PluginSettings())]
+
+    settled_folder(tmp_path, install)
+    assert names() == names() == ["toy"]
+    assert len(looked) == 1
+    (info / "entry_points.txt").write_text("[context_bench.evaluators]\ntoy = toy_things:Toy\nnew = toy_things:New\n")
+    assert names() == names() == ["new", "toy"]  # changed a moment ago: looked at each time
+    settled_folder(tmp_path, lambda: None)
+    looked.clear()
+    assert names() == names() == ["new", "toy"]
+    assert len(looked) == 1
+    off = PluginSettings.read(arguments=["no:toy"])
+    assert [component.state for component in remembered_catalog(off)] == ["ok", "blocked"]
+    monkeypatch.setattr("sys.path", [])
+    assert names() == []
