@@ -155,6 +155,7 @@ def test_every_parameter_is_declared_once_and_kept_as_it_was() -> None:
         "keep_examples": False,
     }
     kinds: dict[str, Any] = {
+        "table": {"name": {"option": 1}},
         "int": 3,
         "number": 0.5,
         "percent": 0.5,
