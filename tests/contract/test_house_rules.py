@@ -109,7 +109,18 @@ def parameters_used_in_more_places() -> list[str]:
     for path in MODULES:
         for name in set(_named_in(ast.parse(path.read_text(encoding="utf-8")))):
             uses.setdefault(name, []).append(str(path.relative_to(CORE)))
-    about = {"systems", "datasets", "reader", "baseline", "reference", "evaluators", "without", "options", "limit"}
+    about = {
+        "systems",
+        "datasets",
+        "reader",
+        "baseline",
+        "reference",
+        "evaluators",
+        "without",
+        "options",
+        "part_options",
+        "limit",
+    }
     many = {name: uses[name] for name in PARAMETERS if name not in about and len(uses.get(name, ())) > 1}
     return [f"{name}: {', '.join(places)}" for name, places in many.items()]
 
