@@ -46,7 +46,11 @@ class DeclaredOptions(click.Command):
         catalog = catalog_of_environment()
         for kind in _LISTED_KINDS:
             entries = []
+            cards = []
             for component in catalog.of_kind(kind):
+                if component.facts and component.facts.card and component.state == OK:
+                    cards.append(component.name)
+                    continue
                 options = component.facts.options.values() if component.facts else ()
                 shown = [
                     f"{o.name}={o.default if o.default is not None and not o.secret else o.type.upper()}"
@@ -55,6 +59,10 @@ class DeclaredOptions(click.Command):
                 summary = component.facts.summary if component.facts else "no manifest"
                 state = "" if component.state == "ok" else f"[{component.state}] "
                 entries.append((component.name, f"{state}{summary}{'. Options: ' + ', '.join(shown) if shown else ''}"))
+            if cards:
+                entries.append(
+                    ("by name", f"{', '.join(sorted(cards))}. `context-bench datasets show NAME` tells of each")
+                )
             if entries:
                 with formatter.section(f"Installed {kind}"):
                     formatter.write_dl(entries)
@@ -104,7 +112,7 @@ def flag_values(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_declared_flags(catalog: Catalog, request: Any, flags: Mapping[str, Any]) -> Any:
-    """Return a request with the declared flags that were given, as options of the evaluators that have them."""
+    """Return a request with the declared flags that were given, as options of the components that have them."""
     options = {name: dict(given) for name, given in request.options.items()}
     values = flag_values(flags)
     for component in catalog.of_kind("evaluators"):
@@ -116,4 +124,18 @@ def with_declared_flags(catalog: Catalog, request: Any, flags: Mapping[str, Any]
         for option in component.facts.options.values() if component.facts else ():
             if option.flag and option.flag in values and component.called_by_id().state == OK:
                 parts.setdefault(component.name, {})[option.name] = values[option.flag]
-    return evolve(request, options=options, part_options=parts)
+    datasets = tuple(_dataset_with_flags(catalog, spec, values) for spec in request.datasets)
+    return evolve(request, options=options, part_options=parts, datasets=datasets)
+
+
+def _dataset_with_flags(catalog: Catalog, spec: Any, values: Mapping[str, Any]) -> Any:
+    """Return a dataset with the flags that were given and that it takes; what its own spec says comes first."""
+    for component in catalog.named("datasets", spec.name):
+        for option in component.facts.options.values() if component.facts else ():
+            if not option.flag or option.flag not in values:
+                continue
+            if option.name == "split":
+                spec = evolve(spec, split=spec.split or values[option.flag])
+            else:
+                spec = evolve(spec, options={option.name: values[option.flag], **spec.options})
+    return spec

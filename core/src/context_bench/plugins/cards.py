@@ -12,6 +12,7 @@ from typing import Any
 from context_bench.plugins import manifest_fields
 from context_bench.plugins.catalog import MISSING_DEPENDENCY, OK, Component
 from context_bench.plugins.manifest_fields import FaultError, Table, kind_of, mapping, text, texts
+from context_bench.plugins.options import Option
 
 
 def card(value: Any) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def settle_cards(components: Iterable[Component]) -> Iterator[Component]:
             yield component.with_state(loader.state, why, loader.remedy)._replace(lacks_extra=loader.lacks_extra)
         else:
             shared = loader.facts.options if loader.facts else {}
-            options = {**{key: option._replace(flag=None) for key, option in shared.items()}, **facts.options}
+            options = {**{key: _inherited(option) for key, option in shared.items()}, **facts.options}
             needs = tuple(dict.fromkeys((*loader.capabilities, *facts.capabilities)))
             yield component._replace(target=loader.target, facts=facts._replace(options=options, capabilities=needs))
 
@@ -66,6 +67,11 @@ def bind(loader: Any, component: Component) -> Any:
     if make is None:
         raise TypeError(f"{component.target} reads no cards: it has no for_card(name, card)")
     return make(component.name, {"default_config": component.facts.default_config, **component.facts.card})
+
+
+def _inherited(option: Option) -> Option:
+    """Return a loader's option as a card has it: a flag of a flag group is everybody's, one of the loader's own is not."""
+    return option if option.group is not None else option._replace(flag=None)
 
 
 def _override(path: str, body: Any, faults: list[str], unknown: list[str]) -> None:

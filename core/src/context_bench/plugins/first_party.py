@@ -10,10 +10,12 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "disable": ("disable", "context-bench-kit"),
         "doctor": ("doctor", "context-bench-preflight"),
         "enable": ("enable", "context-bench-kit"),
+        "fetch": ("fetch", "context-bench-huggingface"),
         "gate": ("gate", "context-bench-compare"),
         "key": ("key", "context-bench-audit"),
         "plan": ("plan", "context-bench-compare"),
         "preflight": ("preflight", "context-bench-preflight"),
+        "preview": ("preview", "context-bench-huggingface"),
         "row": ("row", "context-bench-audit"),
         "validate": ("validate", "context-bench-kit"),
         "verdicts": ("verdicts", "context-bench-compare"),
@@ -146,7 +148,7 @@ NEEDS: dict[str, str] = {
     "context-bench-agents": "context-bench-huggingface",
     "context-bench-anthropic": "context-bench-http context-bench-openai",
     "context-bench-code-datasets": "context-bench-huggingface",
-    "context-bench-instruction": "context-bench-huggingface",
+    "context-bench-instruction": "context-bench-huggingface context-bench-http context-bench-openai context-bench-anthropic context-bench-judging context-bench-judge",
     "context-bench-judge": "context-bench-http context-bench-openai context-bench-anthropic context-bench-judging",
     "context-bench-judging": "context-bench-http context-bench-openai context-bench-anthropic",
     "context-bench-knowledge": "context-bench-huggingface",
@@ -171,17 +173,24 @@ NEEDS: dict[str, str] = {
 
 FLAGS: dict[str, tuple[str, str]] = {
     "--allow-unsandboxed-code": ("the evaluator code", "context-bench-code"),
+    "--datasets-folder": ("the flag group hub", "context-bench-huggingface"),
     "--gate": ("the command gate", "context-bench-compare"),
     "--judge-cache": ("the evaluator judge", "context-bench-judge"),
     "--judge-model": ("the evaluator judge", "context-bench-judge"),
     "--judge-provider": ("the evaluator judge", "context-bench-judge"),
     "--judge-url": ("the evaluator judge", "context-bench-judge"),
+    "--offline": ("the flag group hub", "context-bench-huggingface"),
+    "--shots": ("the flag group hub", "context-bench-huggingface"),
+    "--shots-seed": ("the flag group hub", "context-bench-huggingface"),
+    "--split": ("the flag group hub", "context-bench-huggingface"),
 }
 """Component and distribution by flag."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "baseline": ("Runs that a team has agreed to hold others against.", "context-bench-compare"),
     "compare": ("Tell which system is better, by how much and how surely.", "context-bench-compare"),
+    "datasets fetch": ("Download datasets into a folder, for a machine without network.", "context-bench-huggingface"),
+    "datasets preview": ("Show the first examples of a dataset as systems get them.", "context-bench-huggingface"),
     "doctor": ("Look over this installation: versions, plugins, keys, endpoints.", "context-bench-preflight"),
     "explain key": (
         "Tell what is in an example's keys, and why its response was or was not reused.",
@@ -208,6 +217,7 @@ PROXY_SYSTEM = "openai"
 """What an address means where no system is installed that says so."""
 
 FLAG_GROUPS: dict[str, str] = {
+    "hub": "context-bench-huggingface",
     "judge": "context-bench-judging",
 }
 """Distribution by flag group."""

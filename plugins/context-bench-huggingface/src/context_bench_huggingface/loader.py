@@ -10,7 +10,7 @@ from attrs import frozen
 
 from context_bench.errors import ConfigurationError
 from context_bench_huggingface.access import Access
-from context_bench_huggingface.copies import find_copy, read_copy, revision_of_copy
+from context_bench_huggingface.copies import find_copy, read_copy, revision_of_copy, write_copy
 from context_bench_huggingface.examples import maker
 from context_bench_huggingface.installed import edition_of, installed_lines
 from context_bench_huggingface.records import stream
@@ -127,6 +127,26 @@ class HubLoader:
         if prompt is not None:
             changes["prompt"] = None if prompt == "none" else prompt
         return found.changed(**changes)
+
+    def fetch(
+        self,
+        folder: str,
+        config: str | None = None,
+        split: str | None = None,
+        *,
+        access: Access,
+        revision: str | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Copy a split into a folder, with everything that its examples and worked examples need, and yield each label."""
+        wanted = self.wanted(config, split, revision=revision)
+        for part in wanted.parts or (wanted,):
+            needed = [part, *map(part.of_table, part.tables)]
+            if part.shots_split is not None and split is None:
+                needed.append(part.changed(split=part.shots_split))
+            for each in needed:
+                if edition_of(each) is None:
+                    commit = access.commit(each)
+                    yield write_copy(folder, each, commit, stream(each.changed(revision=commit), access))
 
     def records(self, wanted: Wanted, access: Access, folder: str | None = None) -> Iterator[Mapping[str, Any]]:
         """Yield the records of a split as they are, from a copy where there is one."""

@@ -21,22 +21,29 @@ class AlpacaWinRate:
         model: Model that judges.
         api_key: Bearer token of the judge's server.
         timeout: Seconds for one attempt.
-
-    Raises:
-        ModuleNotFoundError: A judge is asked for and ``context-bench-judge`` is not installed.
+        provider: Interface of the judge's server: ``openai`` or ``anthropic``.
+        cache: File that keeps the judge's replies.
     """
 
     name = "alpaca_eval"
 
     def __init__(
-        self, base_url: str | None = None, model: str = "gpt-4", api_key: str | None = None, timeout: float = 60.0
+        self,
+        base_url: str | None = None,
+        model: str = "gpt-4",
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        provider: str = "openai",
+        cache: str | None = None,
     ) -> None:
         self._judge: Any = None
         self.model = model if base_url else None
         if base_url:
             from context_bench_judge import LLMJudge
 
-            self._judge = LLMJudge(base_url, model, api_key, timeout, compare_with="answer")
+            self._judge = LLMJudge(
+                base_url, model, api_key, timeout, compare_with="answer", provider=provider, cache=cache
+            )
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         """Score one response.

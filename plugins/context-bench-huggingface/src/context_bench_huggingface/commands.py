@@ -1,0 +1,91 @@
+"""``context-bench datasets fetch`` and ``datasets preview``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import islice
+from typing import Any
+
+import click
+
+from context_bench.catalog import Catalog, open_catalog
+from context_bench.console import say, tell, write_json
+from context_bench.errors import ConfigurationError
+from context_bench_huggingface.access import Access
+from context_bench_huggingface.loader import HubLoader, hf
+
+_LONGEST = 400
+
+
+@click.command("fetch")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--to", "folder", required=True, metavar="FOLDER", help="Folder for the copies; it is made.")
+@click.option("--split", help="Split to fetch in place of the dataset's own.")
+@click.option("--revision", help="Commit, tag or branch in place of the dataset's own.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def fetch(names: tuple[str, ...], folder: str, split: str | None, revision: str | None, as_json: bool) -> int:
+    """Download datasets into a folder, for a machine without network.
+
+    NAME is the name of a dataset, with a configuration behind a colon where it has several, or hf:owner/name. There, read the
+    copies with --datasets-folder FOLDER --offline. A copy that was changed since is refused.
+    """
+    access = Access(os.environ.get("HF_TOKEN"))
+    catalog = open_catalog()
+    labels: list[dict[str, Any]] = []
+    for name in names:
+        loader, config = _loader(catalog, name)
+        if not isinstance(loader, HubLoader):
+            raise ConfigurationError(f"The dataset {name!r} is not read from the hub: there is nothing to fetch.")
+        for label in loader.fetch(folder, config, split, access=access, revision=revision):
+            labels.append({"name": name, **label})
+            if not as_json:
+                what = " ".join(filter(None, [label["source"], label["config"], label["split"]]))
+                tell(f"{name}: {label['records']} records of {what} at {label['revision'][:12]}")
+    if as_json:
+        write_json(labels)
+    else:
+        say(f"{sum(label['records'] for label in labels)} records in {folder}")
+    return 0
+
+
+@click.command("preview")
+@click.argument("name", metavar="NAME")
+@click.option("-n", "count", type=click.IntRange(1, 100), default=3, show_default=True, help="Examples to show.")
+@click.option("--split", help="Split to read in place of the dataset's own.")
+@click.option("--datasets-folder", "folder", metavar="FOLDER", help="Folder with fetched copies.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def preview(name: str, count: int, split: str | None, folder: str | None, as_json: bool) -> int:
+    """Show the first examples of a dataset; long texts are cut, unless as JSON."""
+    loader, config = _loader(open_catalog(), name)
+    given: dict[str, Any] = {"limit": count, "config": config, "split": split}
+    if isinstance(loader, HubLoader):
+        given |= {"folder": folder or os.environ.get("CONTEXT_BENCH_DATASETS"), "token": os.environ.get("HF_TOKEN")}
+    examples = list(islice(loader(**{key: value for key, value in given.items() if value is not None}), count))
+    if as_json:
+        write_json(examples)
+        return 0
+    for number, example in enumerate(examples):
+        say(f"{chr(10) if number else ''}example {number + 1} of {name}")
+        for line in _shown(example):
+            say(line)
+    return 0
+
+
+def _loader(catalog: Catalog, name: str) -> tuple[Any, str | None]:
+    """Return what loads a dataset, and its configuration."""
+    short, _, config = name.partition(":")
+    component = catalog.find("datasets", short).require_ok()
+    facts = component.facts
+    if facts is not None and facts.card and facts.card["loader"] == "hf":
+        return hf.for_card(component.name, {"default_config": facts.default_config, **facts.card}), config or None
+    module, _, attribute = component.target.partition(":")
+    return getattr(import_module(module), attribute), config or None
+
+
+def _shown(example: dict[str, Any]) -> Iterator[str]:
+    for field, value in example.items():
+        text = value if isinstance(value, str) else repr(value)
+        cut = f" ... ({len(text)} characters)" if len(text) > _LONGEST else ""
+        yield f"  {field}: {text[:_LONGEST]}{cut}"

@@ -1,0 +1,179 @@
+"""Every dataset by its name, through the real library, from a hub on loopback that has its records in their real columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_bench.cli import execute
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.loading import load
+
+pytest.importorskip("datasets")
+
+from hub_records import RECORDS, TABLES, publish
+
+CATALOG = discover()
+CARDS = [
+    component.name
+    for component in CATALOG.of_kind("datasets")
+    if component.facts and component.facts.card and component.facts.card["loader"] == "hf"
+]
+
+
+@pytest.fixture
+def publisher(hub: Any) -> Callable[..., Any]:
+    def put(name: str, config: str | None = None) -> Any:
+        loader = load(CATALOG.find("datasets", name))
+        wanted = loader.wanted(config)
+        for part in wanted.parts or (wanted,):
+            publish(hub, part, RECORDS[name])
+            if part.shots_split:
+                publish(hub, part.changed(split=part.shots_split), RECORDS[name])
+            for table in part.tables:
+                publish(hub, part.of_table(table), TABLES[name][table])
+        return loader
+
+    return put
+
+
+def test_all_42_are_there_by_name() -> None:
+    assert set(CARDS) == set(RECORDS)
+    assert len(CARDS) == 42
+
+
+@pytest.mark.parametrize("name", sorted(RECORDS))
+def test_a_dataset_is_loaded_by_its_name(name: str, publisher: Callable[..., Any]) -> None:
+    loader = publisher(name)
+    examples = list(loader())
+    facts = CATALOG.find("datasets", name).facts
+    assert facts is not None
+    assert len(examples) >= 2
+    parts = len(loader.wanted().parts) if name == "bfcl" else 1  # each part has the same two records here
+    assert len({str(example["id"]) for example in examples}) == len(examples) / parts
+    for example in examples:
+        assert example["question"].strip()
+        assert example["context"].strip()
+        assert set(example) <= {*facts.fields, *facts.gold}
+        assert not set(facts.inputs) & set(facts.gold)
+    assert list(loader(limit=1)) == examples[:1]
+    assert list(loader()) == examples
+
+
+def test_gpqa_shuffles_its_options_by_the_id_of_an_example(publisher: Callable[..., Any]) -> None:
+    examples = list(publisher("gpqa")())
+    assert all(example["answer"] == "right" for example in examples)
+    assert len({example["correct_letter"] for example in examples}) > 1
+
+
+def test_what_the_predecessor_lost_is_there(publisher: Callable[..., Any]) -> None:
+    [first, second] = publisher("qmsum")()
+    assert (first["question"], first["context"]) == ("What was decided on 1?", "The long text 1.\n\nMore of it.")
+    assert second["question"] == "What was decided on 2?"
+    assert (
+        publisher("contract-nli")().__next__()["question"].startswith("Hypothesis: Shall the party keep it secret 1?")
+    )
+    refuted, unknown = publisher("scifact")()
+    assert (refuted["answer"], unknown["answer"]) == ("REFUTES", "NOT ENOUGH INFO")
+    assert "A does not heal B." in refuted["context"]
+    assert [turn["content"] for turn in next(publisher("mt-bench")())["turns"]] == ["What is 1+1?", "And doubled?"]
+    assert next(publisher("math")())["answer"] == "\\frac{1}{3}"
+    assert next(publisher("bfcl")())["question"] == "Area?"
+    assert next(publisher("mbpp")())["test_imports"] == ["import math"]
+    assert next(publisher("triviaqa")())["answers"] == ["Ann", "Anna"]
+    assert [row.get("correct_letter") for row in publisher("winogrande")()] == ["B", None]
+    assert [row["answers"] for row in publisher("qasper")()][:2] == [["two, spans", "Yes"], ["Unanswerable"]]
+    needles = list(publisher("nolima")())
+    assert all(row["needle"] in row["context"] and row["answer"] in row["needle"] for row in needles)
+
+
+def test_worked_examples_come_from_the_split_that_the_card_names(publisher: Callable[..., Any]) -> None:
+    loader = publisher("gsm8k")
+    plain, shot = next(loader()), next(loader(shots=2, shots_seed=1))
+    assert shot["question"].endswith(plain["question"])
+    assert shot["question"].count("####") == 2
+    assert shot["context"] == shot["question"]
+    assert next(loader(shots=2, shots_seed=1)) == shot
+    assert {next(loader(shots=2, shots_seed=seed))["question"] for seed in range(5)} != {shot["question"]}
+    asked = next(loader(prompt="Q: {question}\nA:"))
+    assert asked["question"] == f"Q: {plain['question']}\nA:"
+
+
+def test_a_fetched_copy_is_read_without_a_network(
+    hub: Any, publisher: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("gsm8k", "scifact", "bfcl", "nolima", "hotpotqa")
+    online = {name: list(publisher(name)()) for name in names}
+    folder = str(tmp_path / "copies")
+    assert execute(["datasets", "fetch", *names, "--to", folder]) == 0
+    assert "records in" in capsys.readouterr().out
+    hub.asked.clear()
+    for name in names:
+        loader = load(CATALOG.find("datasets", name))
+        assert list(loader(folder=folder, offline=True)) == online[name]
+        assert "sha256:" in loader.revision(folder=folder, offline=True)
+    assert "####" in next(load(CATALOG.find("datasets", "gsm8k"))(folder=folder, offline=True, shots=1))["question"]
+    assert hub.asked == []
+
+
+def test_a_copy_that_was_changed_is_refused(publisher: Callable[..., Any], tmp_path: Path) -> None:
+    import gzip
+
+    from context_bench.errors import DatasetError
+
+    loader = publisher("frames")
+    assert execute(["datasets", "fetch", "frames", "--to", str(tmp_path)]) == 0
+    [copy] = tmp_path.glob("*.jsonl.gz")
+    copy.write_bytes(gzip.compress(gzip.decompress(copy.read_bytes()).replace(b"Ann", b"Bob")))
+    with pytest.raises(DatasetError, match=r"is not what was fetched.*Fetch it again"):
+        list(loader(folder=str(tmp_path), offline=True))
+
+
+def test_a_dataset_is_previewed(publisher: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+    publisher("gsm8k")
+    assert execute(["datasets", "preview", "gsm8k", "-n", "1"]) == 0
+    assert "question: What is 1+1000?" in capsys.readouterr().out
+    assert execute(["datasets", "preview", "gsm8k", "-n", "2", "--json"]) == 0
+    assert [example["answer"] for example in json.loads(capsys.readouterr().out)] == ["1001", "1002"]
+
+
+def test_offline_without_a_copy_a_run_ends_at_once_and_says_how_to_fetch(
+    hub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["--system", "replay:field=answer", "--dataset", "gsm8k", "--offline"]
+    assert execute(["run", *asked]) == 2
+    words = " ".join(capsys.readouterr().err.split())
+    assert "The dataset gsm8k" in words
+    assert "context-bench datasets fetch gsm8k:main --to FOLDER" in words
+    assert hub.asked == []
+
+
+def test_an_oracle_is_right_and_five_rows_are_asked_for(
+    publisher: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    publisher("gsm8k")
+    publisher("mmlu")
+    monkeypatch.chdir(tmp_path)
+    datasets = ["--dataset", "gsm8k", "--dataset", "mmlu", "-n", "2"]
+    assert execute(["run", "--system", "replay:field=answer", *datasets, "--format", "json", "-q"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    [summary] = told["summary"].values()
+    assert summary["mean_score"] == 1.0
+
+
+def test_no_library_is_imported_for_a_list_or_the_help() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\nfrom context_bench.cli import execute\nexecute(sys.argv[1:])\n"
+        "found = {'datasets', 'pyarrow', 'huggingface_hub'} & set(sys.modules)\nsys.exit(9 if found else 0)"
+    )
+    for arguments in (["plugins", "list"], ["datasets", "list"], ["datasets", "show", "gsm8k"], ["run", "--help"]):
+        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, check=False)
+        assert done.returncode == 0, (arguments, done.stderr[-300:])
