@@ -1,4 +1,4 @@
-"""Published numbers come out of the scores that the datasets are wired to, from the recorded outputs of the benchmarks' authors."""
+"""Published numbers come out of the scores that the datasets are wired to, from the recorded outputs of their authors."""
 
 from __future__ import annotations
 
