@@ -54,7 +54,8 @@ def _rapidfuzz() -> Callable[[Sequence[str], Sequence[str]], int] | None:
         from rapidfuzz.distance.LCSseq import similarity
     except ImportError:
         return None
-    return similarity
+    found: Callable[[Sequence[str], Sequence[str]], int] = similarity
+    return found
 
 
 def union_lcs(sentence: Sequence[str], others: Sequence[Sequence[str]]) -> list[str]:
