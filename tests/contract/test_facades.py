@@ -25,6 +25,8 @@ def test_a_facade_exports_what_every_manifest_names(kind: str) -> None:
     facade = importlib.import_module(f"context_bench.{kind}")
     lacking = {component.id for component in discover() if component.lacks_extra}
     for name, (class_name, distribution) in COMPONENTS[kind].items():
+        if not class_name:
+            continue  # a dataset that is a card alone has no code to import
         if f"{distribution}/{name}" in lacking:
             with pytest.raises(PluginError, match="pip install"):
                 getattr(facade, class_name)
