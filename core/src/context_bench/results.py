@@ -120,6 +120,10 @@ class EvalResult:
             raise ConfigurationError("to_dataframe needs pandas: `pip install pandas`.") from error
         return pd.DataFrame([dict(flatten(row)) for row in self.rows])
 
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame, under the name that ragas gives it; see `to_dataframe`."""
+        return self.to_dataframe()
+
     def __repr__(self) -> str:
         return f"<EvalResult: {len(self.rows)} rows, {len(self.summary)} systems>"
 

@@ -35,7 +35,7 @@ from context_bench.plugins.installed import (
 )
 from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
 from context_bench.plugins.ownership import settle_contests, settle_groups
-from context_bench.plugins.settings import CURRENT_DIRECTORY_VARIABLE, PluginSettings
+from context_bench.plugins.settings import CORE, CURRENT_DIRECTORY_VARIABLE, PluginSettings
 
 Verdict = tuple[str, str, str]
 """State, reason and remedy."""
@@ -108,7 +108,10 @@ def _judge(
     component: Component, package: str, seen: _Package, verdict: Verdict | None, settings: PluginSettings
 ) -> Component:
     name, manifest = component.distribution.name, seen.manifest
-    block = settings.blocked_by(component.names)
+    names = component.names
+    if component.kind == "flags":  # a group may be called as a component is, and serves all that are allowed
+        names = names - {component.name} | {CORE}
+    block = settings.blocked_by(names)
     if block is not None:
         return component.with_state(BLOCKED, *block)
     if verdict is not None:

@@ -14,6 +14,8 @@ from context_bench_local.text import read_lines
 def read_json(source: Source, *, key: str | None = None, index: str | None = None) -> Iterator[Record]:
     """Yield a record for every object of the array; the document is read whole.
 
+    The cases of a test suite that arthur_bench exported have ``question`` and ``answer`` too.
+
     Args:
         source: The file.
         key: Where the array stands, levels separated by dots. By default the document is the array, or an object with
@@ -24,6 +26,7 @@ def read_json(source: Source, *, key: str | None = None, index: str | None = Non
         ValueError: The document is no JSON, or its rows are not where they should be.
     """
     document = _parse(source)
+    is_suite = key is None and index is None and _is_arthur_suite(document)
     if key is not None:
         document = _descend(document, key, source.name)
     elif index is None:
@@ -32,7 +35,18 @@ def read_json(source: Source, *, key: str | None = None, index: str | None = Non
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise ValueError(f"{source.name}, item {number}: a row must be an object and not {kind_of(row)}.")
-        yield Record(f"item {number}", row)
+        yield Record(f"item {number}", _with_our_names(row) if is_suite else row)
+
+
+def _is_arthur_suite(document: Any) -> bool:
+    """Whether a document is a test suite that arthur_bench exported."""
+    return isinstance(document, dict) and {"scoring_method", "test_cases"} <= document.keys()
+
+
+def _with_our_names(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a test case with its input as ``question`` and its reference as ``answer`` beside its own columns."""
+    named = {"question": row.get("input"), "answer": row.get("reference_output")}
+    return {**{name: value for name, value in named.items() if value is not None}, **row}
 
 
 def _parse(source: Source) -> Any:

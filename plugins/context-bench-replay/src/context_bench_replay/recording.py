@@ -10,6 +10,9 @@ from typing import Any
 
 from context_bench_replay.dotted import find, kind_of
 
+_DEFAULT = "response"
+_LAYOUTS = (("summary", "contexts"), ("output", "score_result"))
+
 
 @dataclass(frozen=True)
 class Extra:
@@ -67,8 +70,9 @@ class Recording:
             LookupError: There is no response in the record.
             ValueError: What stands there is no text, or a companion is not what it should be.
         """
+        field = self.field if self.field != _DEFAULT else _field_of(record)
         try:
-            output: dict[str, Any] = {"response": response_text(find(record, self.field), self.field)}
+            output: dict[str, Any] = {"response": response_text(find(record, field), field)}
         except LookupError as error:
             raise LookupError(f"No response is recorded: {error}{_reported(record, self.field)}") from None
         except ValueError as error:
@@ -93,6 +97,17 @@ class Recording:
     def fingerprint(self) -> dict[str, Any]:
         """Return the parameters that can change an output."""
         return {"field": self.field, "extras": {extra.name: extra.path for extra in self.extras}}
+
+
+def _field_of(record: Mapping[str, Any]) -> str:
+    """Return where a record of a known layout has its response when it has no ``response``.
+
+    ragas writes a ``summary`` beside its ``contexts``, a run of arthur_bench an ``output`` beside its ``score_result``. A row
+    with a gold answer is none of these: its ``summary`` may be that answer.
+    """
+    if _DEFAULT in record or record.keys() & {"answer", "answers", "reference"}:
+        return _DEFAULT
+    return next((field for field, beside in _LAYOUTS if field in record and beside in record), _DEFAULT)
 
 
 def response_text(value: object, field: str) -> str:

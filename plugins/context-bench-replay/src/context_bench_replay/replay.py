@@ -27,6 +27,8 @@ class Replay:
     Args:
         field: Where the response stands: a column, or a path with dots (``outputs.0``,
             ``choices.0.message.content``; ``-1`` is the last of an array). A column whose name has dots is found too.
+            Where nothing is said and there is no ``response``: the ``summary`` beside the ``contexts`` of ragas, the
+            ``output`` of a run of arthur_bench.
         path: JSONL, JSON, CSV or TSV file, compressed or not.
         id_field: Where a recorded response has its id. Default ``id``.
         key_field: Where an example has that id. Default ``id``. Ids are compared as text: 7 and ``"7"`` are one id.
