@@ -51,7 +51,7 @@ def own_lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
 def _rapidfuzz() -> Callable[[Sequence[str], Sequence[str]], int] | None:
     """The function of rapidfuzz (the extra ``fast``) that computes the same; None where it is not installed."""
     try:
-        from rapidfuzz.distance.LCSseq import similarity
+        from rapidfuzz.distance.LCSseq import similarity  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return None
     found: Callable[[Sequence[str], Sequence[str]], int] = similarity
