@@ -1,0 +1,25 @@
+"""The manifest and the docstrings say what the code does."""
+
+from __future__ import annotations
+
+import doctest
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import context_bench_huggingface
+from context_bench.cli import execute
+
+
+def test_the_manifest_holds():
+    assert execute(["plugins", "check", "context-bench-huggingface"]) == 0
+
+
+def test_the_examples_of_the_docstrings_run():
+    folder = Path(context_bench_huggingface.__file__).parent
+    names = [
+        "context_bench_huggingface",
+        *(f"context_bench_huggingface.{module.name}" for module in iter_modules([str(folder)])),
+    ]
+    results = [doctest.testmod(import_module(name)) for name in names]
+    assert all(result.failed == 0 for result in results)

@@ -1,0 +1,49 @@
+"""From records to examples, and what they are scored by."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from context_bench_knowledge import records
+
+
+def test_gpqa_options_are_shuffled_by_the_id_and_the_same_in_every_process():
+    def record(number):
+        wrong = {f"Incorrect Answer {k}": f"wrong {k}" for k in (1, 2, 3)}
+        return {"Record ID": f"rec{number}", "Question": "Q", "Correct Answer": "right", **wrong}
+
+    examples = [records.gpqa(record(number)) for number in range(40)]
+    letters = [example["correct_letter"] for example in examples]
+    assert all(letters.count(letter) >= 4 for letter in "ABCD")
+    assert all(example["choices"]["ABCD".index(example["correct_letter"])] == "right" for example in examples)
+    code = (
+        "from context_bench_huggingface.choices import shuffled\n"
+        "print([shuffled('abcd', f'rec{n}').index(0) for n in range(40)])"
+    )
+    for seed in ("1", "2"):
+        environment = {"PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+        assert done.stdout.strip() == str(["ABCD".index(letter) for letter in letters])
+
+
+def test_numeric_keys_of_arc_become_letters():
+    choices = {"text": ["w", "x", "y"], "label": ["1", "2", "3"]}
+    example = records.arc_challenge({"id": "a", "question": "Q", "choices": choices, "answerKey": "3"})
+    assert (example["correct_letter"], example["answer"]) == ("C", "y")
+
+
+def test_a_blank_label_is_no_gold():
+    row = {"ind": 1, "ctx": "A man", "endings": ["a.", "b.", "c.", "d."], "label": ""}
+    assert not {"answer", "correct_letter"} & set(records.hellaswag(row))
+    assert records.hellaswag({**row, "label": "0"})["correct_letter"] == "A"
+    row = {"sentence": "_ left.", "option1": "Ann", "option2": "Bob", "answer": ""}
+    assert not {"answer", "correct_letter"} & set(records.winogrande(row))
+
+
+def test_truthfulqa_does_not_show_the_true_option_first_always():
+    targets = {"choices": ["true", "false", "maybe"], "labels": [1, 0, 0]}
+    rows = [{"question": f"Q{n}?", "mc1_targets": targets, "mc2_targets": targets} for n in range(30)]
+    examples = [records.truthfulqa(row) for row in rows]
+    assert {example["correct_letter"] for example in examples} == {"A", "B", "C"}
+    assert {example["answer"] for example in examples} == {"true"}

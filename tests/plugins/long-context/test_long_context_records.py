@@ -1,0 +1,80 @@
+"""From records to examples, and what they are scored by."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_bench_huggingface import Row
+from context_bench_long_context import InfiniteBench, LongBench, records
+
+
+@pytest.mark.parametrize(
+    ("task", "answers", "response", "score"),
+    [
+        ("qasper", ["the cat", "a dog"], "dog", 1.0),
+        ("trec", ["City"], "City\nState", 1.0),
+        ("trec", ["City"], "City or State", 0.5),
+        ("passage_retrieval_en", ["Paragraph 3"], "Paragraph 3, not Paragraph 4", 0.5),
+        ("passage_count", ["7"], "7", 1.0),
+        ("lcc", ["x = 1"], "# comment\nx = 1", 1.0),
+        ("gov_report", ["the cat sat."], "zzz", 0.0),
+    ],
+)
+def test_each_task_of_longbench_has_its_metric(task, answers, response, score):
+    example = {"task": task, "answers": answers, "all_classes": ["City", "State"]}
+    assert LongBench().score(example, {"response": response}) == {"longbench_score": score}
+
+
+@pytest.mark.parametrize(
+    ("task", "answers", "response", "score"),
+    [
+        ("passkey", ["123"], "The key is 123.", 1.0),
+        ("passkey", ["123"], "1234", 0.0),
+        ("kv_retrieval", ["a-b"], 'It is "a-b".', 1.0),
+        ("longdialogue_qa_eng", ["ANN"], "Ann!", 1.0),
+        ("longbook_choice_eng", ["cat", "B"], "B", 1.0),
+        ("longbook_choice_eng", ["cat", "B"], "C. cat", 0.0),
+        ("code_run", ["-4"], "The result is -4.", 1.0),
+        ("math_find", [88], "88", 1.0),
+        ("math_calc", ["1", "2", "3", "4"], "[1, 2, 9, 4]", 0.5),
+        ("code_debug", ["parse", "B"], "The answer is: B", 1.0),
+        ("code_debug", ["parse", "B"], "It is parse", 0.0),
+    ],
+)
+def test_each_task_of_infinitebench_has_its_metric(task, answers, response, score):
+    assert InfiniteBench().score({"task": task, "answers": answers}, {"response": response}) == {
+        "infinitebench_score": score
+    }
+
+
+def test_an_unknown_task_is_refused_as_an_option_and_unscored_in_a_row():
+    for evaluator in (LongBench, InfiniteBench):
+        with pytest.raises(ValueError, match="has no task 'x'"):
+            evaluator(task="x")
+        assert evaluator().score({"task": "x", "answer": "a"}, {"response": "a"}) == {}
+
+
+def test_options_are_shown_to_the_model():
+    options = ["w", "x", "y", "z"]
+    record = {"id": 1, "context": "Book.", "input": "Who?", "answer": ["y"], "options": options}
+    example = records.infinitebench(record, Row(0, "longbook_choice_eng"))
+    assert "C. y" in example["question"]
+    assert example["correct_letter"] == "C"
+
+
+def test_a_needle_stands_where_the_id_says():
+    needle = {
+        "id": "1",
+        "needle": "{CHAR} lives next to {1}.",
+        "questions": {"onehop": "Who has been to {2}?"},
+        "character_set": ["Ann", "Bob", "Cem"],
+        "tests": {f"T{n}": {"input_args": ["the opera", f"Dresden {n}"]} for n in range(40)},
+    }
+    book = {"0": {"text": "\n".join(f"line {n}" for n in range(100))}}
+    examples = list(records.nolima(needle, Row(0, "", "", {"book": book})))
+    assert len(examples) == 40
+    assert {example["answer"] for example in examples} == {"Ann", "Bob", "Cem"}
+    assert {example["depth"] for example in examples} == {0.0, 0.25, 0.5, 0.75, 1.0}
+    for example in examples:
+        assert example["context"].splitlines().index(example["needle"]) == round(example["depth"] * 100)
+    assert examples == list(records.nolima(needle, Row(0, "", "", {"book": book})))

@@ -1,0 +1,29 @@
+"""From records to examples, and what they are scored by."""
+
+from __future__ import annotations
+
+from context_bench_huggingface import Row
+from context_bench_nli_datasets import records
+
+CORPUS = Row(tables={"corpus": {"7": {"doc_id": 7, "title": "On B", "abstract": ["One. ", "Two."]}}})
+
+
+def test_the_hypothesis_stands_first_in_the_input_of_scrolls():
+    example = records.contract_nli(
+        {"id": "c", "input": "It is secret.\n\nThe contract.\n\nMore.", "output": "Entailment"}
+    )
+    assert example["context"] == "The contract.\n\nMore."
+    assert example["question"].startswith("Hypothesis: It is secret.\n")
+    assert example["answer"] == "Entailment"
+
+
+def test_flat_labels_of_scifact_count():
+    base = {"id": 1, "claim": "A heals B.", "cited_doc_ids": [7, 9]}
+    flat = {**base, "evidence_doc_id": "7", "evidence_label": "CONTRADICT", "evidence_sentences": [0]}
+    [example] = records.scifact(flat, CORPUS)
+    assert (example["id"], example["answer"], example["context"]) == ("1-7", "REFUTES", "On B\nOne. Two.")
+    none = {**base, "evidence_doc_id": "", "evidence_label": "", "evidence_sentences": []}
+    assert [each["answer"] for each in records.scifact(none, CORPUS)] == ["NOT ENOUGH INFO"] * 2
+    release = {**base, "evidence": {"7": [{"sentences": [0], "label": "SUPPORT"}]}}
+    assert [each["answer"] for each in records.scifact(release, CORPUS)] == ["SUPPORTS", "NOT ENOUGH INFO"]
+    assert [each.get("answer") for each in records.scifact(base, CORPUS)] == [None, None]
