@@ -13,7 +13,7 @@ from attrs import evolve
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError
 from context_bench_sessions.cutting import Cut, cut_session, message_tokens, read_cuts
 from context_bench_sessions.files import format_of, read_log_folder, read_sessions, session_files
-from context_bench_sessions.messages import Message, Session, count_pairs
+from context_bench_sessions.messages import Message, Session, count_pairs, whole_text
 from context_bench_sessions.redaction import Redactor
 from context_bench_sessions.sniffing import FORMATS
 
@@ -120,9 +120,9 @@ def example_of(session: Session, cut: Cut, found: str, name: str) -> dict[str, A
         "format": found,
         "original_pairs": {"calls": calls, "results": results, "unanswered": unanswered, "orphans": orphans},
         "next_action": next_action(session.messages[cut.at]),
-        "future": [_said(message) for message in session.messages[cut.at :] if message["role"] == "assistant"],
+        "future": [whole_text(message) for message in session.messages[cut.at :] if message["role"] == "assistant"],
         "recorded_compaction": _recorded(session, cut),
-        "context": "\n\n".join(message["content"] for message in session.messages[cut.head_end : cut.tail_start]),
+        "context": "\n\n".join(map(whole_text, session.messages[cut.head_end : cut.tail_start])),
     }
 
 
@@ -132,10 +132,6 @@ def next_action(message: Message) -> dict[str, Any]:
     if calls:
         return {"name": calls[0]["name"], "arguments": calls[0]["arguments"]}
     return {"text": message["content"]}
-
-
-def _said(message: Message) -> str:
-    return "\n".join([message["content"], *(one["arguments"] for one in message.get("tool_calls", ()))])
 
 
 def _recorded(session: Session, cut: Cut) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from context_bench.answers import references
 from context_bench_sessions.formats.chat import session_of
-from context_bench_sessions.messages import Message, count_pairs, text_of
+from context_bench_sessions.messages import Message, count_pairs, text_of, whole_text
 from context_bench_survival.literals import CLASSES, holds, literals, unescaped
 from context_bench_survival.probes import MASK, Probe, probes, told
 
@@ -52,6 +52,8 @@ class Survival:
         future = original.get("future") or references(original)
         asked = probes(before, region, future, self._most, self._seed)
         texts = [told(message) for message in after]
+        if processed.get("messages") is None:
+            texts += standing(before[slice(*region)], text_of(processed["context"]))
         whole = "\n".join(texts)
         seen = {one.text for line in whole.splitlines() for one in literals(line)}
         kept = {id(probe): probe.answer in seen or holds(whole, probe.answer) for probe in asked}
@@ -92,6 +94,14 @@ def left(original: Mapping[str, Any], processed: Mapping[str, Any]) -> list[Mess
     return [{"role": "user", "content": text_of(context)}]
 
 
+def standing(region: Sequence[Message], text: str) -> list[str]:
+    """Return what is told by those messages of a region that still stand whole in a text that took its place.
+
+    A message of JSON is read by its keys, which a text that holds many messages cannot be.
+    """
+    return [told(message) for message in region if (whole := whole_text(message)).strip() and whole in text]
+
+
 def canonical(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
     """Return messages of either provider, or canonical ones, in the canonical form."""
     if all("function" not in one for message in messages for one in message.get("tool_calls") or ()) and all(
@@ -124,7 +134,7 @@ def invented(before: Sequence[Message], after: Sequence[Message]) -> float:
     known = {one.text for line in original.splitlines() for one in literals(line)}
     new: set[str] = set()
     for message in after:
-        for line in _whole(message).splitlines():
+        for line in whole_text(message).splitlines():
             if not _MARKER.search(line):
                 new |= {one.text for one in literals(line) if one.text not in known and one.text not in original}
     return 1000 * len(new) / max(1, _tokens(after))
@@ -170,9 +180,4 @@ def _share(found: Sequence[bool]) -> float | None:
 
 
 def _tokens(messages: Sequence[Message]) -> int:
-    return sum(len(_TOKEN.findall(_whole(message))) for message in messages)
-
-
-def _whole(message: Message) -> str:
-    calls = "\n".join(str(one["arguments"]) for one in message.get("tool_calls", ()))
-    return f"{message['content']}\n{calls}" if calls else str(message["content"])
+    return sum(len(_TOKEN.findall(whole_text(message))) for message in messages)

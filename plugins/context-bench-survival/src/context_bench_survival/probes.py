@@ -16,6 +16,7 @@ from typing import Any
 
 from attrs import frozen
 
+from context_bench_sessions.messages import whole_text
 from context_bench_survival.literals import Literal, holds, literals, unescaped
 
 MASK = "___"
@@ -271,9 +272,4 @@ def told(message: Mapping[str, Any]) -> str:
         flattened = [_NUMBERED.sub("", line) for line in content.splitlines() if _NUMBERED.match(line)]
     for made in message.get("tool_calls", ()):
         flattened += _flattened(str(made["arguments"])) or ()
-    return "\n".join([_whole(message), *flattened])
-
-
-def _whole(message: Mapping[str, Any]) -> str:
-    calls = "\n".join(str(made["arguments"]) for made in message.get("tool_calls", ()))
-    return f"{message['content']}\n{calls}" if calls else str(message["content"])
+    return "\n".join([whole_text(message), *flattened])
