@@ -26,7 +26,7 @@ from context_bench.runner.job import Job
 from context_bench.runner.limits import FULL, Limiter
 from context_bench.runner.line import Line
 from context_bench.runner.parts import Slot
-from context_bench.runner.refusals import is_refusal, pause, wait_asked_for
+from context_bench.runner.refusals import headers_of, is_refusal, pause, wait_asked_for
 from context_bench.runner.stopping import Stop
 
 __all__ = ["Admission", "PauseEndedError", "Place", "close_systems", "endpoint_of", "max_tokens_of", "model_of"]
@@ -121,7 +121,7 @@ class Admission:
         line = road.line
         if not is_first and len(line):
             return _GLANCE
-        wait = road.limiter.enter()
+        wait = road.limiter.enter(job.input_tokens)
         if wait > 0:
             line.note(wait != FULL, monotonic())
             return min(wait, _GLANCE)
@@ -131,7 +131,7 @@ class Admission:
         if self.governors:
             row = RowId(job.wiring.label, job.id.position, job.id.sample)
             call = Call(slot.number, slot.label, road.endpoint, row, job.input_tokens, attempt - 1)
-        return Place(self, slot, road, call)
+        return Place(self, job, road, call)
 
     def leave(self, slot: Slot, cost: float | None) -> None:
         """Count a call as ended."""
@@ -198,10 +198,11 @@ class Admission:
 class Place:
     """Leave to make one call. It is given back once, by whoever ends the call first."""
 
-    __slots__ = ("_admission", "_call", "_cost", "_is_admitted", "_open", "_road", "_slot", "_usage")
+    __slots__ = ("_admission", "_call", "_cost", "_is_admitted", "_open", "_road", "_slot", "_tokens", "_usage")
 
-    def __init__(self, admission: Admission, slot: Slot, road: Road, call: Call | None) -> None:
-        self._admission, self._slot, self._road, self._call = admission, slot, road, call
+    def __init__(self, admission: Admission, job: Job, road: Road, call: Call | None) -> None:
+        self._admission, self._slot, self._road, self._call = admission, job.slot, road, call
+        self._tokens = job.input_tokens
         self._open = Lock()
         self._is_admitted = 0
         self._usage: Usage | None = None
@@ -234,14 +235,15 @@ class Place:
         if usage is not None:
             self._cost = usage.cost
             tokens = int((usage.input_tokens or 0) + (usage.output_tokens or 0))
-        self._road.limiter.answered(seconds, tokens)
+        headers = output.get("headers") if isinstance(output, Mapping) else None
+        self._road.limiter.answered(seconds, tokens, headers, self._tokens)
 
     def refused(self, error: BaseException, seconds: float, attempt: int) -> float | None:
         """Learn from an error, and return the seconds after which to ask again; None when that is of no use."""
         if not is_refusal(error):
             return None
         asked = wait_asked_for(error)
-        self._road.limiter.refused(asked)
+        self._road.limiter.refused(asked, seconds, headers_of(error), self._tokens)
         wait = pause(attempt, asked)
         if wait is None or attempt >= _MOST_REFUSALS:
             return None

@@ -46,6 +46,15 @@ def wait_asked_for(error: BaseException, now: datetime | None = None) -> float |
     return None
 
 
+def headers_of(error: BaseException) -> Any:
+    """Return the response headers that an error carries, or None."""
+    for holder in (error, getattr(error, "response", None)):
+        headers = getattr(holder, "headers", None)
+        if isinstance(headers, Mapping):
+            return headers
+    return None
+
+
 def pause(attempt: int, asked: float | None, longest: float = 30.0) -> float | None:
     """Return how long to wait before asking again: full jitter, never less than was asked for.
 
