@@ -14,8 +14,8 @@ _SLOW_FACTOR, _SLOW_SAMPLES = 8.0, 64
 class Growth:
     """Begins with few, and doubles every second as long as answers come as quickly as at first.
 
-    That takes the same time whether answers take 10 ms or 10 s. Beside it, rounds of answers are compared: what made no more
-    answers in a second is taken back. Where requests take many times as long as they used to, the endpoint is overrun.
+    That takes the same time whether answers take 10 ms or 10 s; where they become slower, the last step is taken back. Beside
+    it, rounds of answers are compared: what made no more answers in a second is taken back, too. Where requests take many times as long as they used to, the endpoint is overrun.
 
     Args:
         most: Requests in flight at most.
@@ -30,6 +30,8 @@ class Growth:
         self._stepped_at: float | None = None
         self._quickest: float | None = None
         self._latest = 0.0
+        self._fewer: float | None = None
+        self._is_found = False
         self._usual: float | None = None
         self._slow = 0
 
@@ -37,11 +39,11 @@ class Growth:
         """Take note that one more was wanted than there are places."""
         if self._stepped_at is None:
             self._stepped_at = now
-        if not self._grows or now - self._stepped_at < _STEP or self.cap >= self._most:
+        if not self._grows or self._is_found or now - self._stepped_at < _STEP or self.cap >= self._most:
             return
         is_quick = self._quickest is not None and self._latest <= _STILL_QUICK * self._quickest
         if is_quick or (self._quickest is None and self.cap < _UNANSWERED):
-            self.cap = min(self._most, 2 * self.cap)
+            self._fewer, self.cap = self.cap, min(self._most, 2 * self.cap)
             self._stepped_at = now
             self._rounds = None
 
@@ -50,6 +52,8 @@ class Growth:
         self._quickest = seconds if self._quickest is None else min(self._quickest, seconds)
         self._latest = seconds
         if self._grows:
+            if self._fewer is not None and seconds > _STILL_QUICK * self._quickest:
+                self.cap, self._fewer, self._is_found, self._rounds = self._fewer, None, True, None
             if self._rounds is None:
                 self._rounds = Rounds(now)
             self.cap = self._rounds.answered(now, self.cap, self._most)
