@@ -132,7 +132,15 @@ def test_a_run_stops_early_when_too_many_rows_have_failed(
         raise RuntimeError("no")
 
     with pytest.raises(RunStoppedError, match="--max-failed") as stopped:
-        evaluate(make_system(fail), make_examples(2000), [same], progress=False, max_workers=4, max_failed=0.1)
+        evaluate(
+            make_system(fail),
+            make_examples(2000),
+            [same],
+            progress=False,
+            max_workers=4,
+            max_failed=0.1,
+            keep_going=True,
+        )
     assert stopped.value.exit_code == 12
     assert 200 < len(calls) < 1000
 

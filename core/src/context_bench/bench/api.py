@@ -45,6 +45,7 @@ def evaluate(
     max_cost: float | None = None,
     prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     max_failed: float | None = None,
+    keep_going: bool = False,
     also: Sequence[str] = (),
     without: Sequence[str] = (),
     allow: Sequence[str] = (),
@@ -106,6 +107,8 @@ def evaluate(
         max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
         prices: What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.
         max_failed: Share of rows that may fail; the run stops when more must.
+        keep_going: Whether to go on where the first ten rows of a system, or later thirty in a row, fail with one
+            cause.
         also: Evaluators added to the automatic ones.
         without: Evaluators left out.
         allow: Capabilities that auto-wired evaluators may use, such as ``"network"``.

@@ -256,6 +256,15 @@ class Request:
         commands=_TOLD,
         told="Share of rows that may fail; the run stops when more must.",
     )
+    keep_going: bool = parameter(
+        switch(),
+        False,
+        "Go on where the first ten rows of a system, or later thirty in a row, fail with one cause; else the run stops there.",
+        "--keep-going",
+        key="run.keep-going",
+        commands=_TOLD,
+        told="Whether to go on where the first ten rows of a system, or later thirty in a row, fail with one cause.",
+    )
     evaluators: tuple[Any, ...] | None = parameter(
         names(thing="Evaluator"),
         None,

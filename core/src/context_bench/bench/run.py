@@ -28,7 +28,7 @@ from context_bench.runner.admission import Admission, close_systems
 from context_bench.runner.agreement import Reference
 from context_bench.runner.budget import Budget, BudgetGovernor
 from context_bench.runner.endpoints import endpoint_of
-from context_bench.runner.failures import Failures
+from context_bench.runner.failures import Breaker, Failures
 from context_bench.runner.job_source import Feed
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Scorer, Slot, Stream
@@ -209,7 +209,11 @@ class Run:
                 counts = self.store.counts()
                 self.progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self.slots})
         try:
-            yield
+            try:
+                yield
+            finally:
+                if admission.learned and self.store.is_there:
+                    self.store.add_provenance({"limits": admission.learned})
         except KeyboardInterrupt as error:
             self._break_off("interrupted")
             code = getattr(error, "exit_code", INTERRUPTED)
@@ -234,7 +238,9 @@ class Run:
             budget = Budget(self.request.max_cost, spent(self.store))
             governors.append(BudgetGovernor(budget, self._expected_cost, self.prices.currency))
         limits = self.request.requests_per_minute, self.request.tokens_per_minute
-        return Admission(self.slots, self.workers, *limits, governors, self.prices)
+        grows, learned = self.request.max_workers is None, self.store.run()["provenance"].get("limits", {})
+        is_patient = self.request.keep_going
+        return Admission(self.slots, self.workers, *limits, governors, self.prices, None, grows, learned, is_patient)
 
     def _expected_cost(self, call: Call) -> float | None:
         """Return what a call will cost at most; None where the price or the longest answer is unknown."""
@@ -261,12 +267,15 @@ class Run:
 
     def _watch(self) -> Callable[[StoredRow], None] | None:
         is_watched = self.hooks.watch_rows or bool(self.parts.controllers)
-        if self.progress is None and not is_watched and self.request.max_failed is None:
+        if self.progress is None and not is_watched and self.request.max_failed is None and self.request.keep_going:
             return None
         failures = Failures(self.request.max_failed, self.expected)
+        breaker = None if self.request.keep_going else Breaker(self.expected)
 
         def watch(row: StoredRow) -> None:
             failures.row(row)
+            if breaker is not None:
+                breaker.row(row)
             if self.progress is not None:
                 self.progress.row(row)
             if self.hooks.watch_rows or self.parts.controllers:

@@ -18,6 +18,7 @@ RUN_FLAGS = (
     "--help",
     "--ids",
     "--isolate-prefixes",
+    "--keep-going",
     "--label",
     "--limit",
     "--lock-file",

@@ -22,6 +22,8 @@ from context_bench.runner.endpoints import (
     steps_of_system,
     usual_workers,
 )
+from context_bench.runner.failures import DeadSystemError
+from context_bench.runner.guard import message_of
 from context_bench.runner.job import Job
 from context_bench.runner.limits import FULL, Limiter
 from context_bench.runner.line import Line
@@ -34,6 +36,7 @@ __all__ += ["usual_workers"]
 
 _MOST_REFUSALS = 10
 _GLANCE = 0.25
+_ONLY_REFUSALS = 120.0
 
 
 class PauseEndedError(Exception):
@@ -53,6 +56,26 @@ class Road:
         self.endpoint = endpoint
         self.limiter = limiter
         self.line = Line()
+        self._refused_since: float | None = None
+
+    def answered(self) -> None:
+        """Take note that the endpoint has answered."""
+        self._refused_since = None
+
+    def check(self, error: BaseException) -> None:
+        """Take note that the endpoint has refused.
+
+        Raises:
+            DeadSystemError: It has done nothing else for two minutes.
+        """
+        now = monotonic()
+        if self._refused_since is None:
+            self._refused_since = now
+        elif now - self._refused_since > _ONLY_REFUSALS:
+            raise DeadSystemError(
+                f"{self.endpoint or 'The system'} has refused every request for {now - self._refused_since:.0f} s "
+                f"(--keep-going goes on): {message_of(error)}"
+            )
 
 
 class Admission:
@@ -65,6 +88,9 @@ class Admission:
         governors: Admit or refuse calls besides.
         prices: What tokens cost.
         stop: Ends every wait.
+        grows: Whether an endpoint is asked few at once in the beginning; False takes all places at once.
+        learned: What :attr:`learned` told at the end of an earlier session.
+        is_patient: Whether to go on where an endpoint has only refused for two minutes.
 
     Attributes:
         in_flight, retried, cost: Calls in flight, attempts repeated, and money spent, by slot.
@@ -79,7 +105,11 @@ class Admission:
         governors: Sequence[Governor] = (),
         prices: Prices | None = None,
         stop: Stop | None = None,
+        grows: bool = True,
+        learned: Mapping[str, Mapping[str, Any]] | None = None,
+        is_patient: bool = False,
     ) -> None:
+        self.is_patient = is_patient
         self.prices = prices or Prices()
         self.stop = stop or Stop()
         self.governors = tuple(governors)
@@ -96,13 +126,21 @@ class Admission:
             endpoint = endpoint_of(slot.system)
             name = endpoint or f"slot {slot.number}"
             if name not in roads:
-                limiter = Limiter(workers, requests_per_minute, tokens_per_minute, gentle=endpoint is not None)
+                known = requests_per_minute, tokens_per_minute
+                is_gentle, before = endpoint is not None, (learned or {}).get(name)
+                limiter = Limiter(workers, *known, gentle=is_gentle, grows=grows and is_gentle, learned=before)
                 roads[name] = Road(endpoint, limiter)
             self._roads[slot.number] = roads[name]
             self.in_flight[slot.number] = self.retried[slot.number] = 0
             self.is_limited = self.is_limited or endpoint is not None
             self._listen(slot)
         self.stop.add(self._end_pauses)
+
+    @property
+    def learned(self) -> dict[str, dict[str, Any]]:
+        """What was learned of the limits of endpoints, for the next session."""
+        roads = {road.endpoint: road.limiter.learned for road in self._roads.values() if road.endpoint is not None}
+        return {endpoint: learned for endpoint, learned in roads.items() if learned}
 
     def road(self, slot: Slot) -> Road:
         """Return the road of a slot."""
@@ -235,6 +273,7 @@ class Place:
         if usage is not None:
             self._cost = usage.cost
             tokens = int((usage.input_tokens or 0) + (usage.output_tokens or 0))
+        self._road.answered()
         headers = output.get("headers") if isinstance(output, Mapping) else None
         self._road.limiter.answered(seconds, tokens, headers, self._tokens)
 
@@ -243,6 +282,8 @@ class Place:
         if not is_refusal(error):
             return None
         asked = wait_asked_for(error)
+        if not self._admission.is_patient:
+            self._road.check(error)
         self._road.limiter.refused(asked, seconds, headers_of(error), self._tokens)
         wait = pause(attempt, asked)
         if wait is None or attempt >= _MOST_REFUSALS:

@@ -1,15 +1,27 @@
-"""Failures: a run stops when so many rows have failed that the rest cannot make up for it."""
+"""Failures: a run stops when too many rows have failed, or when its system is plainly dead."""
 
 from __future__ import annotations
+
+import re
 
 from context_bench.errors import ContextBenchError
 from context_bench.store.stored_rows import StoredRow
 
+FIRST, LATER = 10, 30
+"""Rows that fail with one cause and stop a run: its first ones, and later ones in a row."""
+
 _LONGEST = 300
+_NUMBER = re.compile(r"\d+")
 
 
 class TooManyFailuresError(ContextBenchError):
     """More rows failed than may."""
+
+    exit_code = 12
+
+
+class DeadSystemError(ContextBenchError):
+    """A system fails row after row with one cause."""
 
     exit_code = 12
 
@@ -44,4 +56,47 @@ class Failures:
             raise TooManyFailuresError(
                 f"{self._failed} of {self._expected} rows have failed, more than the share of {self._most:g} that may "
                 f"(--max-failed). The last one: {self._cause(row)}"
+            )
+
+
+class Breaker:
+    """Stops a run whose system is dead: its first rows, or later many in a row, failed with one cause.
+
+    It does not need to know how long the run is. A row that is answered closes it again.
+
+    Args:
+        expected: Rows of the whole run; None when nobody knows. Where these have all been seen there is nothing to stop.
+    """
+
+    def __init__(self, expected: int | None) -> None:
+        self._expected = expected
+        self._seen = 0
+        self._causes: dict[int, tuple[str, int]] = {}
+        self._answered: set[int] = set()
+
+    def row(self, row: StoredRow) -> None:
+        """Look at a row.
+
+        Raises:
+            DeadSystemError: Its system fails again and again with one cause.
+        """
+        if row.again:
+            return
+        self._seen += 1
+        slot = row.id.slot
+        if row.output is not None:
+            if not row.reused:
+                self._answered.add(slot)
+                self._causes.pop(slot, None)
+            return
+        failure = row.failures[0][1]
+        cause = f"{failure.kind}: {_NUMBER.sub('0', failure.message)}"
+        before, count = self._causes.get(slot, (cause, 0))
+        count = count + 1 if before == cause else 1
+        self._causes[slot] = cause, count
+        if count >= (LATER if slot in self._answered else FIRST) and self._seen != self._expected:
+            which = f"{count} rows in a row" if slot in self._answered else f"The first {count} rows"
+            raise DeadSystemError(
+                f"{which} of one system failed with one cause, which asking again will not mend (--keep-going goes on): "
+                f"{Failures._cause(row)}"
             )

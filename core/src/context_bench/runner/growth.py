@@ -15,7 +15,8 @@ class Growth:
     """Begins with few, and doubles every second as long as answers come as quickly as at first.
 
     That takes the same time whether answers take 10 ms or 10 s; where they become slower, the last step is taken back. Beside
-    it, rounds of answers are compared: what made no more answers in a second is taken back, too. Where requests take many times as long as they used to, the endpoint is overrun.
+    it, rounds of answers are compared: what made no more answers in a second is taken back, too. Where requests take many times
+    as long as they used to, the endpoint is overrun.
 
     Args:
         most: Requests in flight at most.

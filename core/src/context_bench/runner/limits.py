@@ -129,6 +129,4 @@ class Limiter:
         advice = advice_in(headers) if headers else {}
         with self._lock:
             self._growth.settle()
-            self._rates.refused(
-                self._clock(), seconds, asked, expected, advice.get(REQUESTS), advice.get(TOKENS)
-            )
+            self._rates.refused(self._clock(), seconds, asked, expected, advice.get(REQUESTS), advice.get(TOKENS))

@@ -123,6 +123,7 @@ class _Inline:
                 self._group.append(row)
                 if (
                     row.latency >= CHEAP
+                    or row.output is None
                     or len(self._group) >= _LARGEST_GROUP
                     or monotonic() - self._oldest > _LONGEST_WAIT
                 ):

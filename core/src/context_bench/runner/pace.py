@@ -6,6 +6,7 @@ from context_bench.runner.rate_headers import Advice
 
 _MARGIN = 0.97
 _CATCH_UP = 1.5
+_ALIKE = 0.7
 _ROUND = (1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 3600.0)
 
 
@@ -18,6 +19,7 @@ class Pace:
 
     Attributes:
         pace: What is sent in a second at most; None while no limit is known.
+        longest_reset: Seconds that the endpoint said at most until all is there again; 0 while it has said nothing.
     """
 
     def __init__(self, known: float | None = None, learned: float | None = None) -> None:
@@ -29,7 +31,7 @@ class Pace:
         self._latest = 0.0
         self._left: float | None = None
         self._left_until = 0.0
-        self._longest_reset = 0.0
+        self.longest_reset = 0.0
         self._before: tuple[float, float] | None = None
         if learned is not None:
             self.learn(learned)
@@ -98,10 +100,10 @@ class Pace:
         if limit is not None and limit > 0:
             said = self._rate_said(limit, left, reset, advice.window)
             self._is_sure = bool(advice.window)
-            if said is not None and (self._is_sure or not self._is_refuted):
-                if self._said is None or abs(said - self._said) > 0.001 * said:
-                    self._said = said
-                    self._set(_MARGIN * said)
+            is_news = said is not None and (self._said is None or abs(said - self._said) > 0.001 * said)
+            if said is not None and is_news and (self._is_sure or not self._is_refuted):
+                self._said = said
+                self._set(_MARGIN * said)
         if left is not None and reset is not None and self._before is not None:
             self._left = left - spent
             self._left_until = min(sent + reset, now + reset)
@@ -117,11 +119,13 @@ class Pace:
         if left is None or not reset:
             return None
         if before is not None and left < before[0] and reset > before[1]:
-            self._longest_reset = 0.0
-            return (limit - left) / reset
-        if reset > self._longest_reset:
-            self._longest_reset = next((whole for whole in _ROUND if reset <= whole <= 1.05 * reset + 0.02), reset)
-        return limit / self._longest_reset
+            filling, earlier = (limit - left) / reset, (limit - before[0]) / max(before[1], 1e-9)
+            if _ALIKE * filling <= earlier <= filling / _ALIKE:
+                self.longest_reset = 0.0
+                return filling
+        if reset > self.longest_reset:
+            self.longest_reset = next((whole for whole in _ROUND if reset <= whole <= 1.05 * reset + 0.02), reset)
+        return limit / self.longest_reset
 
     def _set(self, pace: float) -> None:
         self.pace = pace if self._known is None else min(pace, self._known)

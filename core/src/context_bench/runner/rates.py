@@ -28,7 +28,7 @@ _NEAR, _STEP, _UNSURE_STEP, _LARGEST_STEP = 0.99, 0.02, 0.08, 0.25
 _UNSURE_QUIET = 10.0
 _PATIENCE, _LONGEST_PATIENCE = 8.0, 64.0
 _SNAP = 0.75
-_FEW = 5.0
+_FEW, _LEAST = 5.0, 0.1
 _LEAST_FALL, _OFTEN, _LONG = 0.6, 8.0, 3.0
 _STEADY, _LONG_FREEZE = 0.7, 0.3
 _TRIALS = ((1000.0, 0.1), (300.0, 0.3))
@@ -117,7 +117,13 @@ class Rates:
         self._creep(now)
 
     def refused(
-        self, now: float, seconds: float, asked: float | None, expected: float, said: Advice | None, of_tokens: Advice | None
+        self,
+        now: float,
+        seconds: float,
+        asked: float | None,
+        expected: float,
+        said: Advice | None,
+        of_tokens: Advice | None,
     ) -> None:
         """Learn from a refusal; ``asked`` is what its ``Retry-After`` said."""
         sent = now - seconds
@@ -196,7 +202,9 @@ class Rates:
 
     def _is_steady(self, now: float) -> bool:
         """Whether the rate was kept for longer than the window: then it is only a little too high."""
-        return self.requests.pace is not None and self._window is not None and now - self._cycle > _STEADY * self._window
+        return (
+            self.requests.pace is not None and self._window is not None and now - self._cycle > _STEADY * self._window
+        )
 
     def _is_repeated(self, now: float) -> bool:
         """Whether the endpoint refuses at once what it was asked after the last brake."""
@@ -252,10 +260,16 @@ class Rates:
             requests, tokens = self._sendings.since(self._cycle_before - 1e-6, frozen_at)
         self._is_unsure = requests < _FEW or (self._is_probing and window not in _USUAL)
         self._step = _UNSURE_STEP if self._is_unsure else _STEP
-        if requests < 1.0:
-            self.requests.slow_down(0.5)
+        if requests < 1.0:  # it has answered nothing at all
+            self._is_unsure, self._window = True, max(1.0, self._window or 1.0)
+            self.requests.learn(max(_LEAST, 0.5 * (self.requests.pace or 2.0 * _LEAST)))
             self.tokens.slow_down(0.5)
             return
+        hint = self.requests.longest_reset or self.tokens.longest_reset
+        if hint and window < hint:  # a window that slides holds what was sent before the last brake, too
+            more, some = self._sendings.since(again - hint, frozen_at)
+            if more / hint > 2.0 * requests / window:
+                window, requests, tokens = hint, more, some
         self._window = max(1.0, window)
         self._ceiling = requests / window
         self._cycles.append((requests, tokens))

@@ -17,7 +17,9 @@ class Sendings:
 
     def __init__(self) -> None:
         self.total = 0
-        self._slices: deque[list[float]] = deque(maxlen=_REMEMBERED)  # [number of the slice, requests, estimated tokens]
+        self._slices: deque[list[float]] = deque(
+            maxlen=_REMEMBERED
+        )  # [number of the slice, requests, estimated tokens]
         self._count = 0
         self._mean = self._squares = 0.0
         self._estimated = self._actual = 0.0
