@@ -146,6 +146,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
         secrecy=secrecy,
         prices=request.price_table(),
         workers=request.max_workers or usual_workers(slots, needs_threads(catalog, systems)),
+        grows=request.max_workers is None,
         reference=reference,
         progress=_progress(request, slots, size),
         expected=None if size is None else size * len(slots) * request.samples,

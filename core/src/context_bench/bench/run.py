@@ -101,6 +101,7 @@ class Run:
         secrecy: Takes secrets out of whatever is written.
         prices: What tokens cost.
         workers: Calls in flight.
+        grows: Whether an endpoint is asked fewer at once in the beginning: the user named no number.
         config: What is recorded about the request.
         reference: The system whose responses stand in for gold answers; None without one.
         progress: Shows how far the run is; None shows nothing.
@@ -126,6 +127,7 @@ class Run:
     progress: Progress | None = None
     expected: int | None = None
     owner: object = None
+    grows: bool = False
 
     def execute(self, earlier: EarlierResponses | None = None) -> EvalResult:
         """Do what is still to be done, and return the result of the whole run.
@@ -238,9 +240,11 @@ class Run:
             budget = Budget(self.request.max_cost, spent(self.store))
             governors.append(BudgetGovernor(budget, self._expected_cost, self.prices.currency))
         limits = self.request.requests_per_minute, self.request.tokens_per_minute
-        grows, learned = self.request.max_workers is None, self.store.run()["provenance"].get("limits", {})
+        learned = self.store.run()["provenance"].get("limits", {})
         is_patient = self.request.keep_going
-        return Admission(self.slots, self.workers, *limits, governors, self.prices, None, grows, learned, is_patient)
+        return Admission(
+            self.slots, self.workers, *limits, governors, self.prices, None, self.grows, learned, is_patient
+        )
 
     def _expected_cost(self, call: Call) -> float | None:
         """Return what a call will cost at most; None where the price or the longest answer is unknown."""
@@ -270,7 +274,8 @@ class Run:
         if self.progress is None and not is_watched and self.request.max_failed is None and self.request.keep_going:
             return None
         failures = Failures(self.request.max_failed, self.expected)
-        breaker = None if self.request.keep_going else Breaker(self.expected)
+        before = {} if self.store.is_new else self.store.counts()
+        breaker = None if self.request.keep_going else Breaker(self.expected, before)
 
         def watch(row: StoredRow) -> None:
             failures.row(row)

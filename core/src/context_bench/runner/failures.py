@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from context_bench.errors import ContextBenchError
 from context_bench.store.stored_rows import StoredRow
@@ -66,10 +67,13 @@ class Breaker:
 
     Args:
         expected: Rows of the whole run; None when nobody knows. Where these have all been seen there is nothing to stop.
+        before: Rows that were answered and that failed in earlier sessions, by slot. The failed ones are asked again first,
+            so they may fail again.
     """
 
-    def __init__(self, expected: int | None) -> None:
+    def __init__(self, expected: int | None, before: Mapping[int, tuple[int, int]] | None = None) -> None:
         self._expected = expected
+        self._failed_before = {slot: failed for slot, (_, failed) in (before or {}).items()}
         self._seen = 0
         self._causes: dict[int, tuple[str, int]] = {}
         self._answered: set[int] = set()
@@ -94,7 +98,8 @@ class Breaker:
         before, count = self._causes.get(slot, (cause, 0))
         count = count + 1 if before == cause else 1
         self._causes[slot] = cause, count
-        if count >= (LATER if slot in self._answered else FIRST) and self._seen != self._expected:
+        most = (LATER if slot in self._answered else FIRST) + self._failed_before.get(slot, 0)
+        if count >= most and self._seen != self._expected:
             which = f"{count} rows in a row" if slot in self._answered else f"The first {count} rows"
             raise DeadSystemError(
                 f"{which} of one system failed with one cause, which asking again will not mend (--keep-going goes on): "
