@@ -139,7 +139,7 @@ def test_a_damaged_write_ahead_log_leaves_a_prefix_of_the_commits(tmp_path: Path
             del damaged[place:]
         copy.with_name(f"{copy.name}-wal").write_bytes(damaged)
         try:
-            found = [RowId.unpack(row).position for row, _ in RunFile.open(copy).finished()]
+            found = [RowId.unpack(row).position for row, *_ in RunFile.open(copy).finished()]
         except StoreError:  # not even the tables had reached the main file
             continue
         assert found == list(range(len(found)))

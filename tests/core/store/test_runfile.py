@@ -53,7 +53,7 @@ def test_what_is_committed_is_read_back_in_canonical_order(tmp_path: Path) -> No
     assert (first.latency, first.input_tokens, first.prompt_tokens) == (0.5, 3, None)
     assert list(store.finished()) == []  # when the session began
     store.close()
-    assert list(RunFile.open(tmp_path / "r.sqlite").finished()) == [
+    assert [(row, key) for row, key, _ in RunFile.open(tmp_path / "r.sqlite").finished()] == [
         (RowId(0, 0).pack(), bytes(16)),
         (RowId(0, 1).pack(), b"\x01" * 16),
     ]

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from context_bench.bench.fields import rename_fields
-from context_bench.bench.identity import system_identity, system_reads
+from context_bench.bench.identity import system_identity, system_reads, system_sees
 from context_bench.bench.isolation import isolate_prefixes
 from context_bench.bench.provenance import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
@@ -26,6 +26,7 @@ from context_bench.runner.chain import Chain
 from context_bench.runner.conversation import with_conversations
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import Selection
+from context_bench.runner.sight import EVERYTHING, gold_sources
 from context_bench.secrecy import Secrecy
 from context_bench.tokens import WordTokenizer
 
@@ -173,7 +174,11 @@ def make_slots(
         made = with_conversations(system)
         description = {"label": label, **description}
         owned = isinstance(asked, SystemSpec)
-        slots.append(Slot(number, label, made, key, shared, reads, description, owned, model, max_tokens_of(system)))
+        sees = system_sees(catalog, system) if owned else EVERYTHING
+        if owned and sees == EVERYTHING:
+            description["reads_gold"] = True
+        most = max_tokens_of(system)
+        slots.append(Slot(number, label, made, key, shared, reads, description, owned, model, most, sees))
     return slots
 
 
@@ -274,7 +279,9 @@ def make_stream(
         "fields": dict(spec.fields),
         **_origin(component, spec, loader, options),
     }
-    return Stream(number, label if fixed else None, examples, label, description, selection), known
+    inputs, gold = (facts.inputs, facts.gold) if facts else ((), ())
+    gold = (*gold, *gold_sources(spec.fields, gold))
+    return Stream(number, label if fixed else None, examples, label, description, selection, inputs, gold=gold), known
 
 
 def describe_examples(label: str | None, examples: Any) -> dict[str, Any]:

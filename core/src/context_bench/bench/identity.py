@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import uuid4
 
 from context_bench.errors import ConfigurationError, UnstorableError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.runner.chain import Chain
+from context_bench.runner.sight import COLUMNS, EVERYTHING, INPUT, sight_of
 from context_bench.store.encoding import digest
 from context_bench.store.keys import chain_key, system_key, unshared_key
 
@@ -78,6 +79,23 @@ def system_reads(catalog: Catalog, system: Any, component: Component | None = No
         return None if system.reads is None else tuple(system.reads)
     component = component or component_of(catalog, "systems", system)
     return component.facts.reads if component and component.facts else None
+
+
+def system_sees(catalog: Catalog, system: Any) -> str:
+    """Return how much of an example a system that was named by a spec is shown; a chain sees what any of its steps does."""
+    if isinstance(system, Chain):
+        seen = [system_sees(catalog, step) for step in system.steps]
+        return next((sight for sight in (EVERYTHING, COLUMNS) if sight in seen), INPUT)
+    component = component_of(catalog, "systems", system)
+    return sight_of(system, bool(component and component.facts and component.facts.reads_gold))
+
+
+def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
+    """Return the names of the systems among specs whose manifests say that they read gold."""
+    specs = [step for spec in systems for step in (spec, *getattr(spec, "steps", ()))]
+    names = [spec.name for spec in specs if isinstance(getattr(spec, "name", None), str)]
+    found = [component for name in dict.fromkeys(names) for component in catalog.named("systems", name)]
+    return [component.name for component in found if component.facts and component.facts.reads_gold]
 
 
 def evaluator_parameters(evaluator: Any) -> dict[str, Any]:

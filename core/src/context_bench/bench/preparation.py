@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from context_bench.bench.baseline import settled
 from context_bench.bench.builders import (
@@ -225,6 +225,7 @@ def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[Strea
             taken = [stream.label or stream.fallback for stream in streams]
             stream, facts = make_stream(catalog, dataset, number, request.limit, os.environ, taken, request.selection())
             planner.know(facts)
+        stream = evolve(stream, more_inputs=request.inputs)
         if stream.label is not None:
             planner.wire(stream.label)
         streams.append(stream)

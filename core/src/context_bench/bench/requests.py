@@ -92,6 +92,16 @@ class Request:
         keyed=True,
         told='Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.',
     )
+    inputs: tuple[str, ...] = parameter(
+        names(is_repeated=True),
+        (),
+        "Let systems see one more field of the examples; gold answers stay home.",
+        "--input",
+        metavar="NAME",
+        key="run.inputs",
+        keyed=True,
+        told="Fields of the examples that systems named by specs may see besides the usual ones.",
+    )
     reader: SystemSpec | None = parameter(
         one_system(),
         None,

@@ -387,10 +387,11 @@ def _is_late(scorer: Scorer) -> bool:
     return is_slow(scorer) and not scorer.agrees
 
 
-def comparison_of(store: RunReader) -> dict[str, str]:
-    """Return what a result's config says of baseline, reference and money; nothing of those that the run has not."""
+def comparison_of(store: RunReader) -> dict[str, Any]:
+    """Return what a result's config says of baseline, reference, oracles and money; nothing of those that the run has not."""
     systems = store.systems()
-    told: dict[str, str] = {}
+    oracles = [entry["label"] for entry in systems if entry["description"].get("reads_gold")]
+    told: dict[str, Any] = {"reads_gold": oracles} if oracles else {}
     for entry in systems:
         roles = {"baseline": entry["slot"] == store.baseline(), "reference": "reference" in entry["description"]}
         told |= {role: entry["label"] for role, is_its in roles.items() if is_its}

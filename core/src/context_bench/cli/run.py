@@ -105,11 +105,14 @@ def run(
     if lock_path is not None and dry_run:
         check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
     if dry_run:
+        from context_bench.bench.identity import oracles
         from context_bench.cli.explain import show_parts, show_plan
 
         show_parts(parts)
         for one in plans.values():
             show_plan(one)
+        for name in oracles(catalog, request.systems):
+            click.echo(f"{name} reads gold: it is shown the right answers.")
         return 0
     reports = Reports(catalog, outputs, result_format)
     path = Path(request.run_file) if request.run_file else _default_path(request)

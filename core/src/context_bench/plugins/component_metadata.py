@@ -141,6 +141,7 @@ class Facts(NamedTuple):
         by_config: What is different about a configuration: ``primary`` and ``tags``, by its name.
         files: Suffixes of the files that a dataset loader reads, or that a reporter writes.
         system_kind: ``transformer``, ``reader``, ``endpoint`` or ``system``.
+        reads_gold: Whether a system is an oracle, which is given the right answers too.
         proxy_default: Whether a system is what ``--proxy`` and a bare address mean.
         part_kind: One of :data:`PART_KINDS`.
         parent: The command group that a command belongs to; None for one at the top.
@@ -183,6 +184,7 @@ class Facts(NamedTuple):
     by_config: Mapping[str, Mapping[str, Any]] = {}
     files: tuple[str, ...] = ()
     system_kind: str = "system"
+    reads_gold: bool = False
     proxy_default: bool = False
     part_kind: str = ""
     parent: str | None = None

@@ -86,7 +86,8 @@ def _of_its_kind(kind: str, facts: Facts) -> dict[str, Any]:
             "files": list(facts.files),
         }
     if kind == "systems":
-        return {"system_kind": facts.system_kind, "reads": None if facts.reads is None else list(facts.reads)}
+        reads = None if facts.reads is None else list(facts.reads)
+        return {"system_kind": facts.system_kind, "reads": reads, "reads_gold": facts.reads_gold}
     if kind == "commands":
         return {"parent": facts.parent, "extends": facts.extends}
     if kind == "run_parts":

@@ -201,6 +201,7 @@ def _system(table: Table) -> dict[str, Any]:
     return {
         "reads": table.take("reads", texts, None),
         "system_kind": kind,
+        "reads_gold": table.take("reads_gold", boolean, False),
         "proxy_default": table.take("proxy_default", boolean, False),
     }
 

@@ -113,6 +113,10 @@ def notes(result: EvalResult) -> Sequence[str]:
             f"agreement is {', '.join(agreements)} against the response of {reference}, on the rows without a gold answer; "
             f"the noise floor is {reference} asked twice, against itself."
         )
+    oracles = result.config.get("reads_gold", ())
+    told += [
+        f"{label} reads gold: it is shown the right answers, and is no system to compare with." for label in oracles
+    ]
     for values in result.summary.values():
         if values.get("num_unscored"):
             told.append(_unscored(result))

@@ -36,6 +36,7 @@ class Job:
         transcript: The answered turns, when the example is a conversation and its system is asked turn by turn.
         agrees: Whether the example's answer is another system's response.
         unscored: Why nobody can score it; None when they can.
+        shown: What its system is given of the example; None for all of it.
     """
 
     id: RowId
@@ -52,20 +53,26 @@ class Job:
     transcript: Transcript | None = None
     agrees: bool = False
     unscored: str | None = None
+    shown: Mapping[str, Any] | None = None
+
+    @property
+    def given(self) -> Any:
+        """A private copy of what the system is given."""
+        return isolate(self.example if self.shown is None else self.shown)
 
     def ask(self) -> Any:
         """Return what the system says of a private copy of the example."""
         system: Any = self.slot.system
         if self.transcript is None:
-            return system.process(isolate(self.example))
-        return system.converse(isolate(self.example), self.transcript)
+            return system.process(self.given)
+        return system.converse(self.given, self.transcript)
 
     def aask(self) -> Any:
         """Return what is awaited for it, or is the answer already, when the system is async."""
         system: Any = self.slot.system
         if self.transcript is None:
-            return (getattr(system, "aprocess", None) or system.process)(isolate(self.example))
-        return system.aconverse(isolate(self.example), self.transcript)
+            return (getattr(system, "aprocess", None) or system.process)(self.given)
+        return system.aconverse(self.given, self.transcript)
 
     @property
     def turns(self) -> int:

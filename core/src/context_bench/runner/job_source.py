@@ -16,6 +16,7 @@ from context_bench.runner.guard import Raised, guarded, message_of
 from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Slot, Stream
 from context_bench.runner.selection import Placed
+from context_bench.runner.sight import shown
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
@@ -27,11 +28,11 @@ from context_bench.store.stored_rows import StoredExample
 
 _END = object()
 _REMEMBERED_IDS = 50_000
-_NOTHING = (1 << 64, b"")
+_NOTHING: tuple[Any, ...] = (1 << 64, b"")
 _CONTENT = 64
 """Bits of an example's key that tell two examples with one id apart."""
 
-Done = Iterator[tuple[int, bytes]]
+Done = Iterator[tuple[Any, ...]]
 
 
 class Feed:
@@ -74,6 +75,7 @@ class Feed:
         self._workbench = workbench
         self._samples = samples
         self._done = done
+        self._changed: set[tuple[int, int]] = set()
         self._reuse = reuse
         self._keep_bodies = keep_bodies
         self._reference = reference
@@ -132,7 +134,7 @@ class Feed:
 
     def _pass(self, slots: Sequence[Slot], examples: Iterable[Fed], store: RunFile | None) -> Iterator[Job]:
         done = self._done()
-        number, known = next(done, _NOTHING)
+        number, known, *held = next(done, _NOTHING)
         for fed in examples:
             dataset, position, _, label, key, example = fed
             wiring = self._wirings.get(label) or self._wiring(label)
@@ -141,14 +143,20 @@ class Feed:
             stored: StoredExample | None = None
             tokens = None
             for slot in slots:
-                seen = key if slot.reads is None else example_key(example, slot.reads)
+                sent = shown(slot, self._stream(dataset), example)
+                seen = key if slot.reads is None and sent is example else example_key(sent, slot.reads)
                 for sample in range(self._samples_of(slot, wiring)):
                     identity = RowId(dataset, position, slot.number, sample)
                     response = response_key(slot.key, seen, sample)
                     packed = identity.pack()
                     while number < packed:
-                        number, known = next(done, _NOTHING)
-                    if number == packed and known == response:
+                        number, known, *held = next(done, _NOTHING)
+                    is_answered = number == packed and known == response
+                    if is_answered and store is not None and self._has_changed(fed, held):
+                        said = from_json(output_of(store, packed))
+                        yield Job(identity, slot, wiring, example, response, 0, key, self._stored(fed, wiring), said)
+                        continue
+                    if is_answered:
                         self.skipped += 1
                         if packed in self._unscored and store is not None:
                             yield self._again(store, identity, slot, wiring, fed, response)
@@ -159,7 +167,9 @@ class Feed:
                     output, latency = None, 0.0
                     if self._reuse is not None and slot.shared:
                         output, latency = self._reuse(response) or (None, 0.0)
-                    job = Job(identity, slot, wiring, example, response, tokens, key, stored, output, latency)
+                    job = Job(
+                        identity, slot, wiring, example, response, tokens, key, stored, output, latency, shown=sent
+                    )
                     if slot.number in self._talking and output is None and is_conversation(example):
                         job = evolve(job, transcript=self._transcripts.of(identity, slot.key, seen))
                     yield job
@@ -183,6 +193,16 @@ class Feed:
         if self._reference is None:
             return self._samples
         return self._reference.samples_of(slot.number, wiring.label, self._samples)
+
+    def _has_changed(self, fed: Fed, held: Sequence[bytes]) -> bool:
+        """Whether an example is not the one that was answered: its gold differs, for a system that is not shown it."""
+        place = (fed.dataset, fed.position)
+        if held and held[0] != fed.key:
+            self._changed.add(place)  # the first of its rows writes it anew
+        return place in self._changed
+
+    def _stream(self, number: int) -> Stream:
+        return next(stream for stream in self._streams if stream.number == number)
 
     def _wiring(self, label: str) -> LabelWiring:
         if label not in self._wirings:

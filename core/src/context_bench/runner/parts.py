@@ -27,6 +27,7 @@ class Slot:
         owned: Whether the run made the system itself, and so closes it when it ends.
         model: Name of the model that it asks, by which prices are found; None when it names none.
         max_tokens: Tokens of its longest answer; None when nobody knows.
+        sees: How much of an example it is shown: see :func:`context_bench.runner.sight.shown`.
     """
 
     number: int
@@ -39,6 +40,7 @@ class Slot:
     owned: bool = False
     model: str | None = None
     max_tokens: int | None = None
+    sees: str = "everything"
 
 
 @frozen(eq=False)
@@ -52,6 +54,9 @@ class Stream:
         fallback: Label of rows that have no ``dataset`` field, when ``label`` is None.
         description: What is recorded about it.
         selection: Which of the examples are taken; None takes all.
+        inputs: The fields of its examples that systems may see; empty for the usual ones.
+        more_inputs: Fields that the caller lets systems see besides.
+        gold: Fields that are kept from systems, beside the usual ones.
     """
 
     number: int
@@ -60,6 +65,9 @@ class Stream:
     fallback: str = ""
     description: Mapping[str, Any] = Factory(dict)
     selection: Selection | None = None
+    inputs: tuple[str, ...] = ()
+    more_inputs: tuple[str, ...] = ()
+    gold: tuple[str, ...] = ()
 
 
 @frozen(eq=False)

@@ -337,11 +337,14 @@ class RunFile(RunReader):
         for table in ("evaluations", "scores", "failures"):
             run(f"DELETE FROM {table} WHERE response = ? AND evaluator = ?", parts)
 
-    def finished(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the packed identity and the response key of every row that was answered when the session began, in order."""
+    def finished(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """Yield packed identity, response key and the example's key of every row answered when the session began, in order."""
         if not self.is_new:
             with self.apart() as reader:
-                yield from reader.stream("SELECT id, key FROM responses ORDER BY id")
+                yield from reader.stream(
+                    f"SELECT responses.id, key, examples.hash FROM responses JOIN examples "
+                    f"ON examples.id = {sql_example_of('responses.id')} ORDER BY responses.id"
+                )
 
     @property
     def has_turns(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from context_bench.answers import REFERENCE_FIELDS
 from context_bench_replay.contents import Joining
 from context_bench_replay.dotted import find
 from context_bench_replay.recorded_file import RecordedFile
@@ -94,6 +95,13 @@ class Replay:
         elif useless := [option for option, value in (joining | layout).items() if value is not None]:
             raise ValueError(f"`{useless[0]}` says how to read a file of recorded responses: pass its `path` too.")
         self.name = name or (f"replay:{field}" if path is None else f"replay:{Path(path).name}:{field}")
+
+    reads_columns = True  # the response is a column, and which one is known by its path alone
+
+    @property
+    def reads_gold(self) -> bool:
+        """Whether what it replays is the right answer."""
+        return self._file is None and self._recording.field.partition(".")[0] in (*REFERENCE_FIELDS, "correct_letter")
 
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the recorded output for an example: ``response``, and what else was asked for.
