@@ -30,6 +30,7 @@ def evaluate(
     *,
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] = (),
     fields: Mapping[str, str] | None = None,
+    inputs: Sequence[str] = (),
     reader: str | SystemSpec | None = None,
     baseline: Any = None,
     reference_from: Any = None,
@@ -89,6 +90,7 @@ def evaluate(
         cache_dir: Folder of run files: responses whose key matches are taken from there, and this run is added.
         datasets: Several datasets: specs, or iterables by label.
         fields: Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.
+        inputs: Fields of the examples that systems named by specs may see besides the usual ones.
         reader: System that follows each context transformer.
         baseline: The system that the others are held against: the label of one of them, or one more system.
         reference_from: The system whose responses stand in where an example has no gold answer; as ``baseline``. It is

@@ -17,6 +17,7 @@ RUN_FLAGS = (
     "--format",
     "--help",
     "--ids",
+    "--input",
     "--isolate-prefixes",
     "--keep-going",
     "--label",
