@@ -1,0 +1,185 @@
+"""The charts: differences with their intervals, quality against cost, and distributions.
+
+Each is a picture with a title and a description; the page shows the same numbers as a table below it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from markupsafe import Markup
+
+from context_bench_html.deciding import Difference
+from context_bench_html.side_by_side import Cells, Floats, array_of
+from context_bench_html.svg import Scale, drawing, element, number, shortened
+
+WIDTH = 760
+SHAPES = 8
+"""How many systems have a colour and a shape of their own; further ones begin again."""
+
+
+def forest(name: str, differences: Sequence[Difference]) -> Markup | None:
+    """Return the plot of paired differences with their intervals; None when nothing can be compared."""
+    shown = [one for one in differences if math.isfinite(one.found.difference)]
+    if not shown:
+        return None
+    ends = [end for one in shown for end in (*(one.bounds or ()), one.found.difference, 0.0)]
+    room = (max(ends) - min(ends) or 1) * 0.06
+    scale = Scale(min(ends) - room, max(ends) + room, 250, 610)
+    height = 26 * len(shown) + 44
+    marks = [
+        element("line", x1=scale(tick), x2=scale(tick), y1=8, y2=height - 30, class_="zero" if tick == 0 else "grid")
+        for tick in scale.ticks()
+    ]
+    marks += [
+        element("text", number(tick, "+") if tick else "0", x=scale(tick), y=height - 14, class_="tick", text_anchor="middle")
+        for tick in scale.ticks()
+    ]
+    for place, one in enumerate(shown):
+        marks.append(_difference(one, scale, 22 + 26 * place))
+    sentence = "; ".join(f"{_name_of(one)}: {number(one.found.difference, '+')}, {one.found.word}" for one in shown)
+    return drawing(name, "Differences from the baseline", sentence, WIDTH, height, *marks)
+
+
+def _difference(one: Difference, scale: Scale, y: int) -> Markup:
+    title = f"{_name_of(one)}: {number(one.found.difference, '+')}; {one.found.word}. {one.found.sentence}"
+    parts = [element("title", title), element("text", shortened(_name_of(one), 38), x=240, y=y + 4, text_anchor="end")]
+    centre = scale(one.found.difference)
+    if one.bounds is not None:
+        low, high = (scale(end) for end in one.bounds)
+        parts.append(element("line", x1=low, x2=high, y1=y, y2=y, class_="whisker"))
+        parts += [element("line", x1=end, x2=end, y1=y - 5, y2=y + 5, class_="whisker") for end in (low, high)]
+        parts.append(element("rect", x=centre - 4, y=y - 4, width=8, height=8, class_="point"))
+    else:
+        parts.append(element("circle", cx=centre, cy=y, r=4, class_="open"))
+    label = f"{number(one.found.difference, '+')}  {one.found.word}"
+    parts.append(element("text", label, x=620, y=y + 4, class_="number"))
+    return element("g", *parts, class_=f"difference {one.found.word}")
+
+
+def _name_of(one: Difference) -> str:
+    return one.system if one.of == "score" else f"{one.system}, {one.of}"
+
+
+class Tradeoff:
+    """Quality against what it costs, one point for each system.
+
+    Args:
+        cells: The systems.
+        better: Which headline score is better.
+
+    Attributes:
+        measure: What it costs is measured in: ``"cost"``, ``"prompt tokens"`` or ``"latency"``; empty when nothing is known.
+        points: Label, mean cost, mean score, whether it is on the front, share of the bootstrap draws on it.
+    """
+
+    def __init__(self, cells: Sequence[Cells], better: str) -> None:
+        self.measure, self.points = "", []  # type: tuple[str, list[tuple[str, float, float, bool, float]]]
+        scored = [(one, array_of(one.values)) for one in cells]
+        scored = [(one, values) for one, values in scored if not np.isnan(values).all()]
+        for measure, column in (("cost", "cost"), ("prompt tokens", "prompt_tokens"), ("latency", "latency")):
+            costs = [array_of(getattr(one, column)) for one, _ in scored]
+            if len(scored) > 1 and not any(np.isnan(values).all() for values in costs):
+                self.measure = measure
+                self._measure([one.label for one, _ in scored], costs, [values for _, values in scored], better)
+                return
+
+    def _measure(self, labels: list[str], costs: list[Floats], values: list[Floats], better: str) -> None:
+        sign = 1 if better == "higher" else -1
+        cost, score = (np.array([float(np.nanmean(one)) for one in columns]) for columns in (costs, values))
+        on_front = _front(cost[None, :], sign * score[None, :])[0]
+        shares = _front_shares(costs, values, sign)
+        self.points = list(zip(labels, cost.tolist(), score.tolist(), on_front.tolist(), shares.tolist()))
+
+    def drawn(self, name: str) -> Markup | None:
+        """Return the scatter plot; None without two systems whose costs are known."""
+        if not self.points:
+            return None
+        costs, scores = [point[1] for point in self.points], [point[2] for point in self.points]
+        room = [(max(ends) - min(ends)) * 0.12 or abs(max(ends)) * 0.1 or 0.1 for ends in (costs, scores)]
+        across = Scale(max(0.0, min(costs) - room[0]), max(costs) + room[0], 70, 560)
+        up = Scale(min(scores) - room[1], max(scores) + room[1], 270, 20)
+        marks = _axes(across, up, f"mean {self.measure} of a row", "mean score")
+        front = sorted((cost, score) for _, cost, score, is_on, _ in self.points if is_on)
+        path = "".join(f"{across(cost)},{up(score)} " for cost, score in front)
+        marks.append(element("polyline", points=path.strip(), class_="front"))
+        for place, (label, cost, score, is_on, share) in enumerate(self.points):
+            title = f"{label}: score {number(score)}, {self.measure} {number(cost)}; on the front in {share:.0%} of draws"
+            x, y = across(cost), up(score)
+            shape = element("circle", cx=x, cy=y, r=6, class_=f"s{place % SHAPES}{' on' if is_on else ''}")
+            text = element("text", shortened(label), x=x + 10, y=y - 8 + 4 * (place % 3), class_="name")
+            marks.append(element("g", element("title", title), shape, text))
+        told = "; ".join(f"{label}: score {number(score)}, {number(cost)}" for label, cost, score, *_ in self.points)
+        return drawing(name, f"Score against {self.measure}", told, WIDTH, 320, *marks)
+
+
+def _front(costs: Floats, scores: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Return which systems no other one beats, shape (draws, systems)."""
+    as_cheap = costs[:, :, None] >= costs[:, None, :]
+    as_good = scores[:, :, None] <= scores[:, None, :]
+    strictly = (costs[:, :, None] > costs[:, None, :]) | (scores[:, :, None] < scores[:, None, :])
+    return np.asarray(~(as_cheap & as_good & strictly).any(axis=2))
+
+
+def _front_shares(costs: list[Floats], values: list[Floats], sign: int, draws: int = 200) -> Floats:
+    """Return the share of bootstrap draws of the lines in which each system is on the front."""
+    generator = np.random.default_rng(0)
+    known = ~np.isnan(np.array([*costs, *values])).any(axis=0)
+    table = np.array([*costs, *values])[:, known]
+    if not table.shape[1]:
+        return np.full(len(costs), math.nan)
+    means = []
+    for _ in range(max(20, min(draws, 60_000_000 // table.size))):
+        drawn = table[:, generator.integers(0, table.shape[1], table.shape[1])].mean(axis=1)
+        means.append(drawn)
+    drawn = np.array(means)
+    return np.asarray(_front(drawn[:, : len(costs)], sign * drawn[:, len(costs) :]).mean(axis=0))
+
+
+def histogram(name: str, title: str, label: str, values: Floats, low: float, high: float, place: int, log: bool = False) -> Markup:
+    """Return the distribution of values of one system as bars.
+
+    Args:
+        name: Id of the chart.
+        title: What is distributed.
+        label: The system.
+        values: The values, nan where there is none.
+        low, high: Ends of the axis, the same for all systems.
+        place: Number of the system.
+        log: Whether the axis is logarithmic.
+    """
+    known = values[~np.isnan(values)]
+    convert = np.log10 if log else np.asarray
+    ends = (float(convert(low)), float(convert(high)))
+    counts, _ = np.histogram(convert(np.clip(known, low, high)), bins=20, range=ends if ends[0] < ends[1] else None)
+    across, up = Scale(0, 20, 8, 232), Scale(0, float(counts.max() or 1), 100, 28)
+    bars = [
+        element("rect", element("title", f"{count} rows"), x=across(bar) + 1, y=up(count), width=9.5, height=100 - up(count))
+        for bar, count in enumerate(counts.tolist())
+        if count
+    ]
+    ticks = [
+        element("text", number(end), x=x, y=116, class_="tick", text_anchor=anchor)
+        for end, x, anchor in ((low, 8, "start"), (high, 232, "end"))
+    ]
+    mean = "no rows" if not len(known) else f"median {number(float(np.median(known)))}, mean {number(float(known.mean()))}"
+    head = element("text", shortened(label, 32), x=8, y=14, class_="name")
+    floor = element("line", x1=8, x2=232, y1=100, y2=100, class_="zero")
+    description = f"{len(known)} rows, {mean}"
+    group = element("g", *bars, class_=f"bars s{place % SHAPES}")
+    return drawing(name, f"{title} of {label}", description, 240, 122, head, group, floor, *ticks)
+
+
+def _axes(across: Scale, up: Scale, below: str, beside: str) -> list[Markup]:
+    marks = []
+    for tick in across.ticks():
+        marks.append(element("line", x1=across(tick), x2=across(tick), y1=20, y2=270, class_="grid"))
+        marks.append(element("text", number(tick), x=across(tick), y=287, class_="tick", text_anchor="middle"))
+    for tick in up.ticks():
+        marks.append(element("line", x1=70, x2=560, y1=up(tick), y2=up(tick), class_="grid"))
+        marks.append(element("text", number(tick), x=62, y=up(tick) + 4, class_="tick", text_anchor="end"))
+    marks.append(element("text", below, x=315, y=308, text_anchor="middle", class_="axis"))
+    marks.append(element("text", beside, x=70, y=12, class_="axis"))
+    return marks

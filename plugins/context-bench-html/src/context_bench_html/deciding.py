@@ -1,0 +1,129 @@
+"""What the rows decide: every system against the baseline, with the statistics of context-bench-compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from attrs import evolve, frozen
+from context_bench_compare.comparing import clusters_of
+from context_bench_compare.intervals import Interval
+from context_bench_compare.places import place_of
+from context_bench_compare.verdicts import INCOMPARABLE, Comparison, Pairs, Rules, compare, corrected, incomparable
+from numpy.typing import NDArray
+
+from context_bench_html.side_by_side import Cells, Floats, SideBySide, array_of
+
+MOST_SCORES = 12
+"""More scores than this are left out of the plot of differences; all stand in the table of scores."""
+
+
+@frozen(eq=False)
+class Difference:
+    """A system held against the baseline.
+
+    Attributes:
+        system: Its label.
+        of: What is compared: ``"score"``, the label of a dataset, or a score key.
+        found: What is known of the difference.
+    """
+
+    system: str
+    of: str
+    found: Comparison
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The interval of the difference, None when there is none."""
+        interval = self.found.interval
+        return (interval.low, interval.high) if isinstance(interval, Interval) else None
+
+
+@frozen(eq=False)
+class Decision:
+    """Everything that was compared.
+
+    Attributes:
+        headlines: The headline score over all rows, one for each system; corrected together, as ``compare`` does.
+        datasets: The same by dataset, corrected together; empty with one dataset.
+        scores: Further scores over all rows, corrected together.
+    """
+
+    headlines: tuple[Difference, ...] = ()
+    datasets: tuple[Difference, ...] = ()
+    scores: tuple[Difference, ...] = ()
+
+
+def decide(found: SideBySide, run: Any = None, lower: Sequence[str] = ()) -> Decision:
+    """Return how the systems compare with the baseline.
+
+    Args:
+        found: The rows side by side.
+        run: The open run, which tells which rows hang together; None takes repetitions of one example together.
+        lower: Score keys of which less is better.
+    """
+    if found.baseline is None:
+        return Decision()
+    clusters = _clusters(found, run)
+    rules = Rules(better=found.better)
+    everywhere = np.ones(len(found.lines), dtype=bool)
+    labels = np.array([line.dataset for line in found.lines], dtype=object)
+    names = found.datasets if len(found.datasets) > 1 else []
+    keys = found.keys[:MOST_SCORES] if len(found.keys) > 1 else []
+    systems = [cells for _, cells in found.others()]
+    headlines = [_Wanted(cells, "score", None, everywhere, rules) for cells in systems]
+    by_dataset = [_Wanted(cells, name, None, labels == name, rules) for name in names for cells in systems]
+    directions = {key: Rules(better="lower" if key in lower else "higher") for key in keys}
+    scores = [_Wanted(cells, key, key, everywhere, directions[key]) for key in keys for cells in systems]
+    theirs = found.cells[found.baseline]
+    return Decision(*(_compared(theirs, wanted, clusters) for wanted in (headlines, by_dataset, scores)))
+
+
+class _Wanted(NamedTuple):
+    """One comparison to make: a system, what it is called, the score key (None: the headline), which lines, and how."""
+
+    cells: Cells
+    of: str
+    key: str | None
+    chosen: NDArray[np.bool_]
+    rules: Rules
+
+
+def _compared(
+    theirs: Cells, wanted: Sequence[_Wanted], clusters: NDArray[np.int64] | None
+) -> tuple[Difference, ...]:
+    told = [Difference(one.cells.label, one.of, _pair(one, theirs, clusters)) for one in wanted]
+    judged = corrected([one.found for one in told], [one.rules for one in wanted])
+    return tuple(evolve(one, found=comparison) for one, comparison in zip(told, judged))
+
+
+def _pair(wanted: _Wanted, theirs: Cells, clusters: NDArray[np.int64] | None) -> Comparison:
+    mine, other = (_values(cells, wanted.key) for cells in (wanted.cells, theirs))
+    for cells, values in ((wanted.cells, mine), (theirs, other)):
+        if np.isnan(values[wanted.chosen]).all():
+            return incomparable(f"{cells.label} has no value of {wanted.key or 'the score'}")
+    places = np.flatnonzero(wanted.chosen & ~np.isnan(mine) & ~np.isnan(other))
+    either = int((wanted.chosen & (np.isnan(mine) != np.isnan(other))).sum())
+    answered = ~((array_of(wanted.cells.failed) > 0) | (array_of(theirs.failed) > 0))
+    own = None if clusters is None else clusters[places]
+    pairs = Pairs(mine[places], other[places], places.tolist(), answered[places], own, either)
+    return compare(pairs, wanted.rules)
+
+
+def _values(cells: Cells, key: str | None) -> Floats:
+    if key is None:
+        return array_of(cells.values)
+    return array_of(cells.scores.get(key, [None] * len(cells.values)))
+
+
+def _clusters(found: SideBySide, run: Any) -> NDArray[np.int64] | None:
+    places = np.array([place_of(*line.identity) for line in found.lines], dtype=np.int64)
+    if run is not None:
+        return clusters_of(run, places, None)
+    numbers: dict[tuple[Any, ...], int] = {}
+    own = [numbers.setdefault((line.dataset, *line.identity[:2]), len(numbers)) for line in found.lines]
+    return np.array(own, dtype=np.int64) if len(numbers) < len(own) else None
+
+
+__all__ = ["INCOMPARABLE", "Decision", "Difference", "decide"]

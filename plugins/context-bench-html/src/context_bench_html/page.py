@@ -1,0 +1,166 @@
+"""The page: everything that a template shows of a result, and the template with its style and script put in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from attrs import frozen
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from context_bench_html import charts
+from context_bench_html.deciding import Decision, decide
+from context_bench_html.embedding import embedded, policy_hash, visible
+from context_bench_html.heat_maps import HeatMap, by_dataset, by_needle
+from context_bench_html.payload import Texts, rows_payload
+from context_bench_html.side_by_side import DIFFERENT, FAILED, IMPROVED, REGRESSED, SideBySide, array_of
+from context_bench_html.summary import main_table, score_table
+from context_bench_html.svg import number
+
+
+@frozen(eq=False)
+class Opened:
+    """How the rows of a page get their full texts.
+
+    Attributes:
+        texts: Full texts that the page holds.
+        address: Where a server has each line's, and None in a file.
+        status: Where a server says how far the run is, for a page that follows it; None in a file.
+        home: Where the list of runs is; None in a file.
+    """
+
+    texts: Texts
+    address: str | None = None
+    status: str | None = None
+    home: str | None = None
+
+
+def report_page(result: Any, found: SideBySide, run: Any, opened: Opened) -> Iterable[str]:
+    """Return the report of a result as parts of an HTML document.
+
+    Args:
+        result: The result.
+        found: Its rows side by side.
+        run: The open run, or None.
+        opened: How full texts are had.
+    """
+    states = found.states()
+    decision = decide(found, run, _lower(result))
+    values = {
+        "title": title_of(result),
+        "result": result,
+        "completeness": result.completeness,
+        "decision": decision,
+        "baseline": None if found.baseline is None else found.cells[found.baseline].label,
+        "main": main_table(result),
+        "scores": score_table(result),
+        "charts": _charts(found, decision),
+        "heat_maps": _heat_maps(found),
+        "counts": _counts(states),
+        "lines": len(found.lines),
+        "left_out": opened.texts.left_out,
+        "provenance": provenance_of(result),
+        "rows": rows_payload(found, states, opened.texts, opened.address),
+        "opened": opened,
+    }
+    return template("report.html").generate(**values)
+
+
+def template(name: str) -> Any:
+    """Return a template; whatever is put into it is escaped."""
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("context_bench_html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+    )
+    static = {name: (files("context_bench_html") / "static" / name).read_text("utf-8") for name in ("report.css", "report.js")}
+    style, script = static["report.css"], static["report.js"]
+    environment.globals.update(
+        style=Markup(style),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        policy=f"default-src 'none'; style-src {policy_hash(style)}; script-src {policy_hash(script)}; "
+        "base-uri 'none'; form-action 'none'",
+        number=number,
+        embedded=embedded,
+    )
+    return environment
+
+
+def policy(connects: bool = False) -> str:
+    """Return the content security policy of a page: its own style and script, and the server that gave it or nothing."""
+    return str(_environment().globals["policy"]) + ("; connect-src 'self'" if connects else "")
+
+
+def title_of(result: Any) -> str:
+    """Return what a run is called: its systems and its datasets."""
+    config = result.config
+    systems = ", ".join(map(str, config.get("systems", ()))) or "no system"
+    datasets = ", ".join(filter(None, map(str, config.get("datasets", ())))) or "examples"
+    return f"{systems} on {datasets}"
+
+
+def provenance_of(result: Any) -> list[tuple[str, str]]:
+    """Return where the numbers come from, as names and texts."""
+    config, provenance = result.config, result.config.get("provenance") or {}
+    told = [
+        ("run file", config.get("run_file")),
+        ("examples", config.get("num_examples")),
+        ("rows", len(result.rows)),
+        ("evaluators", ", ".join(map(str, config.get("evaluators", ())))),
+        ("metrics", ", ".join(str(metric.name) for metric in result.metrics)),
+        ("context-bench", provenance.get("context_bench") or provenance.get("version")),
+        ("python", provenance.get("python")),
+    ]
+    return [(name, str(value)) for name, value in told if value not in (None, "")]
+
+
+def _lower(result: Any) -> Sequence[str]:
+    """Return the score keys of which less is better."""
+    for row in result.rows:
+        return [key for key, meaning in row.keys.items() if meaning.worst is not None and meaning.worst > 0]
+    return ()
+
+
+def _charts(found: SideBySide, decision: Decision) -> dict[str, Any]:
+    tradeoff = charts.Tradeoff(found.cells, found.better)
+    return {
+        "forest": charts.forest("forest", decision.headlines),
+        "forest_datasets": charts.forest("forest-datasets", decision.datasets),
+        "forest_scores": charts.forest("forest-scores", decision.scores),
+        "tradeoff": tradeoff,
+        "pareto": tradeoff.drawn("pareto"),
+        "score": _histograms("score", "Scores", found, [array_of(cells.values) for cells in found.cells]),
+        "latency": _histograms("latency", "Latency", found, [array_of(cells.latency) for cells in found.cells], log=True),
+    }
+
+
+def _histograms(name: str, title: str, found: SideBySide, columns: Sequence[Any], log: bool = False) -> list[Markup]:
+    known = [value for column in columns for value in column[column == column].tolist() if value > 0 or not log]
+    if not known:
+        return []
+    low, high = (min(known), max(known)) if log else (min(0.0, *known), max(1.0, *known))
+    return [
+        charts.histogram(f"{name}-{place}", title, cells.label, column, low, high, place, log)
+        for place, (cells, column) in enumerate(zip(found.cells, columns))
+    ]
+
+
+def _heat_maps(found: SideBySide) -> list[HeatMap]:
+    maps = [by_dataset(found)] if len(found.datasets) > 1 else []
+    return [*maps, *by_needle(found)]
+
+
+def _counts(states: Sequence[int]) -> dict[str, int]:
+    bits = {"regressed": REGRESSED, "different": DIFFERENT, "improved": IMPROVED, "failed": FAILED}
+    return {name: sum(bool(state & bit) for state in states) for name, bit in bits.items()}

@@ -1,0 +1,238 @@
+"""The rows of a run side by side: one line for each example and repetition, one cell for each system, read in one pass."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+from context_bench import EvalRow
+from context_bench.answers import references
+from numpy.typing import NDArray
+
+REGRESSED, IMPROVED, DIFFERENT, FAILED = 1, 2, 4, 8
+"""What a line can be; see :meth:`SideBySide.states`."""
+
+Floats = NDArray[np.float64]
+
+
+@define(eq=False)
+class Cells:
+    """What one system has on each line; lists of one length. ``None`` is where it has no row, or nothing is known.
+
+    Attributes:
+        label: Label of the system.
+        rows: Index of the row in the result.
+        values: Headline score; a failed row has the worst value.
+        failed: Whether the row failed.
+        latency: Seconds, of rows that were answered and not reused.
+        cost: Money.
+        prompt_tokens: Tokens that went on to the model.
+        responses: Beginning of the response.
+        digests: Stands for the whole response.
+        scores: The same for each score key.
+    """
+
+    label: str
+    rows: list[int | None] = field(factory=list)
+    values: list[float | None] = field(factory=list)
+    failed: list[bool | None] = field(factory=list)
+    latency: list[float | None] = field(factory=list)
+    cost: list[float | None] = field(factory=list)
+    prompt_tokens: list[float | None] = field(factory=list)
+    responses: list[str | None] = field(factory=list)
+    digests: list[bytes | None] = field(factory=list)
+    scores: dict[str, list[float | None]] = field(factory=dict)
+
+    def put(self, line: int, index: int, row: EvalRow, excerpt: int) -> None:
+        """Take what a row says."""
+        is_measured = not row.failed and not row.metadata.get("reused")
+        response = row.response
+        _put(self.rows, line, index)
+        _put(self.values, line, row.score)
+        _put(self.failed, line, row.failed)
+        _put(self.latency, line, row.latency if is_measured else None)
+        _put(self.cost, line, row.cost)
+        _put(self.prompt_tokens, line, None if row.failed else row.prompt_tokens)
+        _put(self.responses, line, None if response is None else excerpt_of(response, excerpt))
+        _put(self.digests, line, None if response is None else _digest(response))
+        for key, value in row.scores.items():
+            _put(self.scores.setdefault(key, []), line, value)
+
+    def fill(self, lines: int) -> None:
+        """Make every list as long as there are lines."""
+        own: list[list[Any]] = [self.rows, self.values, self.failed, self.latency, self.cost, self.prompt_tokens]
+        for column in [*own, self.responses, self.digests, *self.scores.values()]:
+            column.extend([None] * (lines - len(column)))
+
+
+@frozen(eq=False)
+class Line:
+    """What a line is of.
+
+    Attributes:
+        identity: Number of the dataset, position and sample.
+        id: Id of the example.
+        dataset: Label of its dataset.
+    """
+
+    identity: tuple[int, int, int]
+    id: str
+    dataset: str
+
+
+@define(eq=False)
+class SideBySide:
+    """All rows of a result.
+
+    Attributes:
+        lines: In canonical order.
+        cells: One for each system, in the order of the run.
+        baseline: Number of the system that the others are held against; None when there is one system only.
+        better: ``"higher"`` or ``"lower"``: which headline score is better.
+        questions, golds: Beginnings of the questions and of the right answers, one for each line; empty where unknown.
+        places: ``length`` and ``depth`` of each line's example where it has them, as a needle in a haystack does.
+    """
+
+    lines: list[Line]
+    cells: list[Cells]
+    baseline: int | None
+    better: str = "higher"
+    questions: list[str] = field(factory=list)
+    golds: list[str] = field(factory=list)
+    places: list[tuple[float, float] | None] = field(factory=list)
+
+    def others(self) -> Iterable[tuple[int, Cells]]:
+        """Return the systems that are held against the baseline, with their numbers."""
+        return [(number, cells) for number, cells in enumerate(self.cells) if number != self.baseline]
+
+    @property
+    def datasets(self) -> list[str]:
+        """Labels of the datasets, in order."""
+        return list(dict.fromkeys(line.dataset for line in self.lines))
+
+    @property
+    def keys(self) -> list[str]:
+        """Score keys that some row has."""
+        return list(dict.fromkeys(key for cells in self.cells for key in cells.scores))
+
+    def states(self) -> list[int]:
+        """Return what each line is, as a sum.
+
+        ``REGRESSED``: some system scores worse than the baseline. ``IMPROVED``: some system scores better.
+        ``DIFFERENT``: some system answers otherwise, in its words or its score. ``FAILED``: some row failed.
+        """
+        found = []
+        for number in range(len(self.lines)):
+            state = FAILED if any(cells.failed[number] for cells in self.cells) else 0
+            for cells in [] if self.baseline is None else [cells for _, cells in self.others()]:
+                state |= self._difference(cells, self.cells[self.baseline], number)
+            found.append(state)
+        return found
+
+    def _difference(self, ours: Cells, theirs: Cells, number: int) -> int:
+        if ours.rows[number] is None or theirs.rows[number] is None:
+            return 0
+        state = DIFFERENT if ours.digests[number] != theirs.digests[number] else 0
+        mine, other = ours.values[number], theirs.values[number]
+        if mine is None or other is None or mine == other:
+            return state
+        return DIFFERENT | (IMPROVED if (mine > other) == (self.better == "higher") else REGRESSED)
+
+
+def side_by_side(
+    rows: Iterable[EvalRow], systems: Sequence[str], baseline: str | None, excerpt: int = 160
+) -> SideBySide:
+    """Return rows side by side.
+
+    Args:
+        rows: Rows in canonical order.
+        systems: Labels of the systems, in order.
+        baseline: Label of the one that the others are held against; None takes the first.
+        excerpt: Letters that are kept of each response.
+    """
+    cells = {label: Cells(label) for label in systems}
+    lines: dict[tuple[Any, ...], int] = {}
+    told: list[Line] = []
+    is_lower = False
+    for index, row in enumerate(rows):
+        if row.is_extra:
+            continue
+        place = (row.dataset_number, row.dataset, row.position, row.sample)
+        line = lines.setdefault(place, len(lines))
+        if line == len(told):
+            told.append(Line((row.dataset_number, row.position, row.sample), row.example_id, row.dataset))
+        cells.setdefault(row.system, Cells(row.system)).put(line, index, row, excerpt)
+        is_lower = is_lower or is_lower_better(row, row.headline or "")
+    found = list(cells.values())
+    for one in found:
+        one.fill(len(told))
+    names = [one.label for one in found]
+    against = (names.index(baseline) if baseline in names else 0) if len(names) > 1 else None
+    return SideBySide(told, found, against, "lower" if is_lower else "higher")
+
+
+def is_lower_better(row: EvalRow, key: str) -> bool:
+    """Return whether a score is better the lower it is: its worst value is above zero then."""
+    meaning = row.keys.get(key)
+    return meaning is not None and meaning.worst is not None and meaning.worst > 0
+
+
+def with_examples(found: SideBySide, examples: Iterable[Any], excerpt: int = 160) -> None:
+    """Add what the examples say: the beginnings of question and right answer, and where a needle lies."""
+    told = {example.identity: _told(example.content, excerpt) for example in examples}
+    nothing = ("", "", None)
+    by_line = [told.get(line.identity[:2], nothing) for line in found.lines]
+    found.questions = [question for question, _, _ in by_line]
+    found.golds = [gold for _, gold, _ in by_line]
+    found.places = [place for _, _, place in by_line]
+
+
+def _told(content: Mapping[str, Any] | None, excerpt: int) -> tuple[str, str, tuple[float, float] | None]:
+    if content is None:
+        return "", "", None
+    question = content.get("question") or content.get("prompt") or last_message(content) or content.get("context") or ""
+    gold = " | ".join(references(content))
+    length, depth = (_number(content.get(name)) for name in ("length", "depth"))
+    place = None if length is None or depth is None else (length, depth)
+    return excerpt_of(str(question), excerpt), excerpt_of(gold, excerpt), place
+
+
+def last_message(content: Mapping[str, Any]) -> str | None:
+    """Return the text of an example's last message, or None when it has none."""
+    messages = content.get("messages") or content.get("turns")
+    if not isinstance(messages, list | tuple) or not messages:
+        return None
+    last = messages[-1]
+    text = last.get("content") if isinstance(last, Mapping) else last
+    return text if isinstance(text, str) else None
+
+
+def excerpt_of(text: str, length: int) -> str:
+    """Return the beginning of a text on one line."""
+    line = " ".join(text[: 2 * length + 40].split())
+    return line if len(line) <= length and len(text) <= 2 * length + 40 else line[: length - 1] + "…"
+
+
+def array_of(values: Sequence[float | bool | None]) -> Floats:
+    """Return values as an array, with nan where there is none."""
+    return np.array([math.nan if value is None else float(value) for value in values], dtype=np.float64)
+
+
+def _put(column: list[Any], line: int, value: Any) -> None:
+    if line >= len(column):
+        column.extend([None] * (line + 1 - len(column)))
+    column[line] = value
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
