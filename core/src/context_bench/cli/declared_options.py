@@ -17,7 +17,13 @@ _LISTED_KINDS = ("systems", "datasets", "evaluators")
 
 
 class DeclaredOptions(click.Command):
-    """A command that also takes the flags which installed evaluators declare in their manifests."""
+    """A command that also takes the flags which installed packages declare in their manifests.
+
+    Attributes:
+        kinds: The kinds of components whose flags it takes; None for all whose flags are options of `run`.
+    """
+
+    kinds: tuple[str, ...] | None = None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; a flag that a package of ours would bring is told with the package."""
@@ -34,7 +40,7 @@ class DeclaredOptions(click.Command):
         params = super().get_params(ctx)
         if "declared" not in ctx.meta:
             taken = {name for param in params for name in param.opts}
-            flags = {option.flag: (option, owner) for option, owner in _flags() if option.flag not in taken}
+            flags = {option.flag: (option, owner) for option, owner in _flags(self.kinds) if option.flag not in taken}
             ctx.meta["declared"] = [
                 _declared_option(number, option, owner) for number, (option, owner) in enumerate(flags.values())
             ]
@@ -68,6 +74,15 @@ class DeclaredOptions(click.Command):
                     formatter.write_dl(entries)
 
 
+class ReportOptions(DeclaredOptions):
+    """A command that writes reports, and takes the flags which installed reporters declare."""
+
+    kinds = ("reporters",)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write nothing below the options: nothing that is installed is chosen here."""
+
+
 def absent_flag(flag: str) -> str | None:
     """Return what to install for a flag that a package of the project would bring; None for any other."""
     from context_bench.plugins.catalog import install_line
@@ -87,12 +102,15 @@ def _declared_option(number: int, option: Option, owner: str) -> click.Option:
     return click.Option([str(option.flag), f"flag_{number}"], help=help_text, metavar="VALUE")
 
 
-def _flags() -> Iterator[tuple[Option, str]]:
+def _flags(kinds: tuple[str, ...] | None) -> Iterator[tuple[Option, str]]:
     """Yield each flag that a usable component declares, with its owner; one of a flag group is the group's."""
     for component in catalog_of_environment():
-        owns = component.kind in ("evaluators", "run_parts", "flags")
+        owns = component.kind in (kinds or ("evaluators", "run_parts", "flags", "reporters"))
         owns = owns or (
-            component.kind == "commands" and component.facts is not None and component.facts.extends == "run"
+            not kinds
+            and component.kind == "commands"
+            and component.facts is not None
+            and component.facts.extends == "run"
         )
         if owns and component.facts and (component.state == OK or component.lacks_extra):
             for option in component.facts.options.values():

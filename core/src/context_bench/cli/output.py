@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from context_bench.cli.declared_options import flag_values
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.loading import build
@@ -61,15 +62,20 @@ class Reports:
         catalog: What is installed.
         outputs: Files to write.
         result_format: Reporter for standard output, or ``none``.
+        flags: Values of the command's parameters: those of flags that reporters declare are their options.
 
     Raises:
         ConfigurationError: A file has no known suffix, or no folder to lie in.
         UnknownNameError: There is no such reporter.
     """
 
-    def __init__(self, catalog: Catalog, outputs: Sequence[Path], result_format: str) -> None:
-        self._screen = None if result_format == "none" else _reporter(catalog, result_format, brief=_is_brief())
-        self._files = [(path, _reporter(catalog, _format_of(catalog, path))) for path in outputs]
+    def __init__(
+        self, catalog: Catalog, outputs: Sequence[Path], result_format: str, flags: Mapping[str, Any] | None = None
+    ) -> None:
+        given = flag_values(flags) if flags else {}
+        brief = {"brief": True} if _is_brief() else {}
+        self._screen = None if result_format == "none" else _reporter(catalog, result_format, given, brief)
+        self._files = [(path, _reporter(catalog, _format_of(catalog, path), given)) for path in outputs]
 
     def write(self, result: EvalResult) -> None:
         """Write the result everywhere it was asked for."""
@@ -89,9 +95,11 @@ def _is_brief() -> bool:
     return context is not None and bool(context.meta.get(_BRIEF))
 
 
-def _reporter(catalog: Catalog, name: str, brief: bool = False) -> Reporter:
+def _reporter(catalog: Catalog, name: str, flags: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> Reporter:
     component = catalog.find("reporters", name)
-    options = {"brief": True} if brief and component.facts and "brief" in component.facts.options else {}
+    declared = component.facts.options if component.facts else {}
+    options = {option: value for option, value in (own or {}).items() if option in declared}
+    options |= {name: flags[option.flag] for name, option in declared.items() if option.flag and option.flag in flags}
     reporter = build(component, options)
     if not isinstance(reporter, Reporter):
         raise ConfigurationError(f"Reporter {name} is no reporter: it has no name or no write().")

@@ -114,7 +114,7 @@ def run(
         for name in oracles(catalog, request.systems):
             click.echo(f"{name} reads gold: it is shown the right answers.")
         return 0
-    reports = Reports(catalog, outputs, result_format)
+    reports = Reports(catalog, outputs, result_format, flags)
     path = Path(request.run_file) if request.run_file else _default_path(request)
     try:
         result = runs.run(catalog, request, path, on_warning=warn)

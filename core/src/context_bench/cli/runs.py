@@ -15,6 +15,7 @@ from context_bench.cli.common import (
     project_option,
     warn,
 )
+from context_bench.cli.declared_options import ReportOptions
 from context_bench.cli.output import Reports, format_option, output_option
 from context_bench.cli.run import parameters_of, set_option
 from context_bench.errors import RunStoppedError
@@ -103,7 +104,7 @@ def rescore(
     reports.write(score_again(catalog, run_file, change, force=force, on_warning=warn))
 
 
-@click.command()
+@click.command(cls=ReportOptions)
 @run_argument
 @click.option("--score-field", metavar="KEY", help="Score that the metrics look at.  [default: as in the run]")
 @click.option("--threshold", type=float, metavar="X", help="Score that passes.  [default: as in the run]")
@@ -121,12 +122,13 @@ def report(
     outputs: tuple[Path, ...],
     result_format: str,
     partial: bool,
+    **flags: Any,
 ) -> int:
     """Show the result of a run again, or write it in another form; nothing is run."""
     from context_bench.bench.reading import read_result
 
     catalog = open_catalog((), {})
-    reports = Reports(catalog, outputs, result_format)
+    reports = Reports(catalog, outputs, result_format, flags)
     result = read_result(run_file, score_field, threshold, baseline, catalog)
     for line in result.warnings:
         warn(line)

@@ -34,7 +34,14 @@ def forest(name: str, differences: Sequence[Difference]) -> Markup | None:
         for tick in scale.ticks()
     ]
     marks += [
-        element("text", number(tick, "+") if tick else "0", x=scale(tick), y=height - 14, class_="tick", text_anchor="middle")
+        element(
+            "text",
+            number(tick, "+") if tick else "0",
+            x=scale(tick),
+            y=height - 14,
+            class_="tick",
+            text_anchor="middle",
+        )
         for tick in scale.ticks()
     ]
     for place, one in enumerate(shown):
@@ -106,7 +113,9 @@ class Tradeoff:
         path = "".join(f"{across(cost)},{up(score)} " for cost, score in front)
         marks.append(element("polyline", points=path.strip(), class_="front"))
         for place, (label, cost, score, is_on, share) in enumerate(self.points):
-            title = f"{label}: score {number(score)}, {self.measure} {number(cost)}; on the front in {share:.0%} of draws"
+            title = (
+                f"{label}: score {number(score)}, {self.measure} {number(cost)}; on the front in {share:.0%} of draws"
+            )
             x, y = across(cost), up(score)
             shape = element("circle", cx=x, cy=y, r=6, class_=f"s{place % SHAPES}{' on' if is_on else ''}")
             text = element("text", shortened(label), x=x + 10, y=y - 8 + 4 * (place % 3), class_="name")
@@ -138,7 +147,9 @@ def _front_shares(costs: list[Floats], values: list[Floats], sign: int, draws: i
     return np.asarray(_front(drawn[:, : len(costs)], sign * drawn[:, len(costs) :]).mean(axis=0))
 
 
-def histogram(name: str, title: str, label: str, values: Floats, low: float, high: float, place: int, log: bool = False) -> Markup:
+def histogram(
+    name: str, title: str, label: str, values: Floats, low: float, high: float, place: int, log: bool = False
+) -> Markup:
     """Return the distribution of values of one system as bars.
 
     Args:
@@ -156,7 +167,9 @@ def histogram(name: str, title: str, label: str, values: Floats, low: float, hig
     counts, _ = np.histogram(convert(np.clip(known, low, high)), bins=20, range=ends if ends[0] < ends[1] else None)
     across, up = Scale(0, 20, 8, 232), Scale(0, float(counts.max() or 1), 100, 28)
     bars = [
-        element("rect", element("title", f"{count} rows"), x=across(bar) + 1, y=up(count), width=9.5, height=100 - up(count))
+        element(
+            "rect", element("title", f"{count} rows"), x=across(bar) + 1, y=up(count), width=9.5, height=100 - up(count)
+        )
         for bar, count in enumerate(counts.tolist())
         if count
     ]
@@ -164,7 +177,9 @@ def histogram(name: str, title: str, label: str, values: Floats, low: float, hig
         element("text", number(end), x=x, y=116, class_="tick", text_anchor=anchor)
         for end, x, anchor in ((low, 8, "start"), (high, 232, "end"))
     ]
-    mean = "no rows" if not len(known) else f"median {number(float(np.median(known)))}, mean {number(float(known.mean()))}"
+    mean = (
+        "no rows" if not len(known) else f"median {number(float(np.median(known)))}, mean {number(float(known.mean()))}"
+    )
     head = element("text", shortened(label, 32), x=8, y=14, class_="name")
     floor = element("line", x1=8, x2=232, y1=100, y2=100, class_="zero")
     description = f"{len(known)} rows, {mean}"

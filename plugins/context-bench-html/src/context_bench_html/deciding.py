@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
+
 from context_bench_compare.comparing import clusters_of
 from context_bench_compare.intervals import Interval
 from context_bench_compare.places import place_of
 from context_bench_compare.verdicts import INCOMPARABLE, Comparison, Pairs, Rules, compare, corrected, incomparable
-from numpy.typing import NDArray
-
 from context_bench_html.side_by_side import Cells, Floats, SideBySide, array_of
 
 MOST_SCORES = 12
@@ -90,9 +90,7 @@ class _Wanted(NamedTuple):
     rules: Rules
 
 
-def _compared(
-    theirs: Cells, wanted: Sequence[_Wanted], clusters: NDArray[np.int64] | None
-) -> tuple[Difference, ...]:
+def _compared(theirs: Cells, wanted: Sequence[_Wanted], clusters: NDArray[np.int64] | None) -> tuple[Difference, ...]:
     told = [Difference(one.cells.label, one.of, _pair(one, theirs, clusters)) for one in wanted]
     judged = corrected([one.found for one in told], [one.rules for one in wanted])
     return tuple(evolve(one, found=comparison) for one, comparison in zip(told, judged))

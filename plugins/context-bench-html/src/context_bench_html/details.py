@@ -9,6 +9,7 @@ from context_bench import EvalRow
 from context_bench.answers import references
 
 _SHOWN = ("id", "context", "question", "prompt", "answer", "answers", "messages", "turns")
+_ANY = "*"  # stands for the keys of an evaluator that declares none
 
 
 def detail_of(content: Mapping[str, Any] | None, rows: Sequence[EvalRow]) -> dict[str, Any]:
@@ -42,7 +43,9 @@ def _row(row: EvalRow) -> dict[str, Any]:
         "scores": [_score(row, key, value) for key, value in row.scores.items()],
         "details": {evaluator: dict(told) for evaluator, told in row.details.items() if told},
         "unscored": dict(row.unscored),
-        "failures": [{"text": str(error), "attempts": error.attempts, "traceback": error.traceback} for error in row.errors],
+        "failures": [
+            {"text": str(error), "attempts": error.attempts, "traceback": error.traceback} for error in row.errors
+        ],
         "usage": {} if row.usage is None else row.usage.to_dict(),
         "tokens": {
             "input": row.input_tokens,
@@ -59,8 +62,10 @@ def _row(row: EvalRow) -> dict[str, Any]:
 
 
 def _score(row: EvalRow, key: str, value: float) -> dict[str, Any]:
-    meaning = row.keys.get(key)
+    meaning = row.keys.get(key) or row.keys.get(_ANY)
     evaluator = meaning.evaluator if meaning else ""
+    if evaluator in ("", _ANY) and len(row.details) == 1:
+        [evaluator] = row.details
     return {"key": key, "value": value, "by": evaluator, "reason": _reason(row.details.get(evaluator, {}), key)}
 
 

@@ -17,7 +17,7 @@ from context_bench_html.embedding import embedded, policy_hash, visible
 from context_bench_html.heat_maps import HeatMap, by_dataset, by_needle
 from context_bench_html.payload import Texts, rows_payload
 from context_bench_html.side_by_side import DIFFERENT, FAILED, IMPROVED, REGRESSED, SideBySide, array_of
-from context_bench_html.summary import main_table, score_table
+from context_bench_html.summary import main_tables, score_table
 from context_bench_html.svg import number
 
 
@@ -55,7 +55,7 @@ def report_page(result: Any, found: SideBySide, run: Any, opened: Opened) -> Ite
         "completeness": result.completeness,
         "decision": decision,
         "baseline": None if found.baseline is None else found.cells[found.baseline].label,
-        "main": main_table(result),
+        "tables": main_tables(result),
         "scores": score_table(result),
         "charts": _charts(found, decision),
         "heat_maps": _heat_maps(found),
@@ -66,7 +66,8 @@ def report_page(result: Any, found: SideBySide, run: Any, opened: Opened) -> Ite
         "rows": rows_payload(found, states, opened.texts, opened.address),
         "opened": opened,
     }
-    return template("report.html").generate(**values)
+    parts: Iterable[str] = template("report.html").generate(**values)
+    return parts
 
 
 def template(name: str) -> Any:
@@ -84,11 +85,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
-    static = {name: (files("context_bench_html") / "static" / name).read_text("utf-8") for name in ("report.css", "report.js")}
+    static = {
+        name: (files("context_bench_html") / "static" / name).read_text("utf-8") for name in ("report.css", "report.js")
+    }
     style, script = static["report.css"], static["report.js"]
     environment.globals.update(
-        style=Markup(style),  # noqa: S704
-        script=Markup(script),  # noqa: S704
+        style=Markup(style),
+        script=Markup(script),
         policy=f"default-src 'none'; style-src {policy_hash(style)}; script-src {policy_hash(script)}; "
         "base-uri 'none'; form-action 'none'",
         number=number,
@@ -141,7 +144,9 @@ def _charts(found: SideBySide, decision: Decision) -> dict[str, Any]:
         "tradeoff": tradeoff,
         "pareto": tradeoff.drawn("pareto"),
         "score": _histograms("score", "Scores", found, [array_of(cells.values) for cells in found.cells]),
-        "latency": _histograms("latency", "Latency", found, [array_of(cells.latency) for cells in found.cells], log=True),
+        "latency": _histograms(
+            "latency", "Latency", found, [array_of(cells.latency) for cells in found.cells], log=True
+        ),
     }
 
 

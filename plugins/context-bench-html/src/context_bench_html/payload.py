@@ -1,4 +1,4 @@
-"""The rows as the page's script gets them: columns of scores and excerpts of all rows, full texts of as many as there is room for."""
+"""The rows as the page's script gets them: columns of scores and excerpts of all, full texts of as many as there is room for."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ def rows_payload(found: SideBySide, states: Sequence[int], texts: Texts | None, 
             "bits": {"regressed": REGRESSED, "improved": IMPROVED, "different": DIFFERENT, "failed": FAILED},
             "id": [line.id for line in found.lines],
             "dataset": [numbers[line.dataset] for line in found.lines],
-            "sample": [line.identity[2] for line in found.lines] if any(line.identity[2] for line in found.lines) else None,
+            "sample": [line.identity[2] for line in found.lines]
+            if any(line.identity[2] for line in found.lines)
+            else None,
             "question": found.questions or None,
             "gold": found.golds or None,
             "state": list(states),

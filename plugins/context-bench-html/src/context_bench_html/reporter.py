@@ -9,7 +9,6 @@ from typing import Any, TextIO
 
 from context_bench import EvalRow
 from context_bench.runs import Run, open_run
-
 from context_bench_html.details import detail_of
 from context_bench_html.page import Opened, report_page
 from context_bench_html.payload import excerpt_length, texts_of
@@ -53,9 +52,7 @@ def read(result: Any, rows: Sequence[EvalRow], run: Run | None) -> SideBySide:
     return found
 
 
-def detail_reader(
-    found: SideBySide, rows: Sequence[EvalRow], run: Run | None
-) -> Callable[[int], dict[str, Any]]:
+def detail_reader(found: SideBySide, rows: Sequence[EvalRow], run: Run | None) -> Callable[[int], dict[str, Any]]:
     """Return a function that gives everything about a line by its number."""
 
     def detail(number: int) -> dict[str, Any]:

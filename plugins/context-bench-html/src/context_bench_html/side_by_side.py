@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
+from numpy.typing import NDArray
+
 from context_bench import EvalRow
 from context_bench.answers import references
-from numpy.typing import NDArray
 
 REGRESSED, IMPROVED, DIFFERENT, FAILED = 1, 2, 4, 8
 """What a line can be; see :meth:`SideBySide.states`."""
@@ -128,8 +129,9 @@ class SideBySide:
         found = []
         for number in range(len(self.lines)):
             state = FAILED if any(cells.failed[number] for cells in self.cells) else 0
-            for cells in [] if self.baseline is None else [cells for _, cells in self.others()]:
-                state |= self._difference(cells, self.cells[self.baseline], number)
+            if self.baseline is not None:
+                for _, cells in self.others():
+                    state |= self._difference(cells, self.cells[self.baseline], number)
             found.append(state)
         return found
 

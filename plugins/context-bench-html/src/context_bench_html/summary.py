@@ -26,11 +26,14 @@ class SummaryTable:
     lines: tuple[tuple[str, ...], ...]
 
 
-def main_table(result: Any) -> SummaryTable:
-    """Return a line for each system with every value that a metric gives, in the order that the metrics declare."""
+def main_tables(result: Any) -> tuple[SummaryTable, SummaryTable]:
+    """Return a line for each value that a metric gives, in the order that the metrics declare, and a column for each system.
+
+    The first table holds what matters, the second what a metric declares as a detail.
+    """
     declared = {key: value for metric in result.metrics for key, value in metric.values.items()}
     keys = list(dict.fromkeys(key for values in result.summary.values() for key in values if key not in _NESTED))
-    columns = []
+    tables: tuple[list[tuple[int, tuple[str, ...]]], ...] = ([], [])
     for key in keys:
         pattern = _pattern(declared, key)
         meaning = declared.get(pattern)
@@ -38,18 +41,20 @@ def main_table(result: Any) -> SummaryTable:
         if is_alone:  # one dataset is the whole
             continue
         heading = key if meaning is None else meaning.heading.replace("*", key[len(pattern) - 1 :])
-        columns.append((500 if meaning is None else meaning.order, heading, key, "number" if meaning is None else meaning.format))
-    columns.sort(key=lambda column: column[0])
-    lines = [
-        (system, *(_cell(values, key, form) for _, _, key, form in columns)) for system, values in result.summary.items()
-    ]
-    return SummaryTable(("system", *(heading for _, heading, *_ in columns)), tuple(lines))
+        form = "number" if meaning is None else meaning.format
+        cells = (heading, *(_cell(values, key, form) for values in result.summary.values()))
+        tables[bool(meaning and meaning.detail)].append((500 if meaning is None else meaning.order, cells))
+    headings = ("value", *result.summary)
+    first, second = (tuple(line for _, line in sorted(table, key=lambda line: line[0])) for table in tables)
+    return SummaryTable(headings, first), SummaryTable(headings, second)
 
 
 def score_table(result: Any) -> SummaryTable:
     """Return a line for each score of each evaluator: the mean of each system, and how many rows have none."""
     by_system = [values.get("scores", {}) for values in result.summary.values()]
-    names = list(dict.fromkeys((evaluator, key) for scores in by_system for evaluator in scores for key in scores[evaluator]))
+    names = list(
+        dict.fromkeys((evaluator, key) for scores in by_system for evaluator in scores for key in scores[evaluator])
+    )
     lines = []
     for evaluator, key in names:
         found = [scores.get(evaluator, {}).get(key) or {} for scores in by_system]

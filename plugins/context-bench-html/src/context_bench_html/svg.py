@@ -17,7 +17,7 @@ def element(tag: str, *children: object, **attributes: object) -> Markup:
     """
     told = "".join(f' {name.rstrip("_").replace("_", "-")}="{_value(value)}"' for name, value in attributes.items())
     inner = Markup("").join(child if isinstance(child, Markup) else escape(visible(child)) for child in children)
-    return Markup(f"<{tag}{told}>") + inner + Markup(f"</{tag}>")  # noqa: S704
+    return Markup(f"<{tag}{told}>") + inner + Markup(f"</{tag}>")
 
 
 def drawing(name: str, title: str, description: str, width: float, height: float, *children: Markup) -> Markup:
@@ -50,6 +50,7 @@ class Scale:
         self.low, self.high, self.start, self.end = low, high, start, end
 
     def __call__(self, value: float) -> float:
+        """Return the place of a value; what lies outside is put at the end."""
         share = (value - self.low) / (self.high - self.low)
         return round(self.start + min(max(share, 0.0), 1.0) * (self.end - self.start), 2)
 
@@ -64,7 +65,9 @@ class Scale:
 
 def number(value: float | None, sign: str = "") -> str:
     """Return a number for people; a dash when there is none."""
-    return "–" if value is None or not math.isfinite(value) else f"{value:{sign}.4g}"
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:{sign},.0f}" if 1000 <= abs(value) < 1e15 else f"{value:{sign}.4g}"
 
 
 def shortened(text: str, length: int = 30) -> str:
