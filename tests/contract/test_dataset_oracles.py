@@ -89,6 +89,8 @@ def test_records_become_examples_that_a_system_can_be_asked(
 def test_the_reference_scores_one_and_a_wrong_answer_does_not(
     catalog: Catalog, outputs: Path, name: str, variant: str
 ) -> None:
+    if variant == "multifieldqa_zh":
+        pytest.importorskip("jieba")  # cuts Chinese words, an extra
     headline, evaluator = wired(catalog, name, variant)
     missed, rewarded, scored = [], [], 0
     for number, example in enumerate(examples(catalog, name, variant, outputs.parent)):

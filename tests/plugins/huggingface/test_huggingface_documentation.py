@@ -8,11 +8,16 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import context_bench_huggingface
-from context_bench.cli import execute
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.loading import try_load
 
 
 def test_the_manifest_holds():
-    assert execute(["plugins", "check", "context-bench-huggingface"]) == 0
+    ours = [component for component in discover() if component.distribution.name == "context-bench-huggingface"]
+    assert ours
+    for component in ours:
+        assert (component.state, component.reason, component.distribution.warnings) == ("ok", "", ())
+        assert try_load(component)[0].state == "ok"
 
 
 def test_the_examples_of_the_docstrings_run():

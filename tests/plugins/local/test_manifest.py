@@ -46,7 +46,7 @@ def test_the_options_are_those_of_the_loader(component):
 def test_every_suffix_that_is_claimed_can_be_read(component, write, name, compression):
     suffix = name.removeprefix("a") + compression
     assert suffix in component["files"]
-    assert len(component["files"]) == 20
+    assert len(set(component["files"]) - {"/", ".parquet"}) == 20
     text = {"a.json": "[{}]", "a.csv": "q\n1\n", "a.tsv": "q\n1\n"}.get(name, "{}\n")
     assert len(list(local(path=write(name + compression, text)))) == 1
 

@@ -230,8 +230,9 @@ def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, Datase
     if catalog.named("datasets", spec.name) or not _looks_like_path(catalog, spec.name):
         return catalog.find("datasets", spec.name), spec
     claims = {suffix: c for c in catalog.of_kind("datasets") if c.facts for suffix in c.facts.files}
+    written = spec.name.lower().rstrip("/" + os.sep) + "/" if os.path.isdir(spec.name) else spec.name.lower()
     for suffix in sorted(claims, key=len, reverse=True):
-        if spec.name.lower().endswith(suffix):
+        if written.endswith(suffix):
             return claims[suffix], evolve(spec, options={"path": spec.name, **spec.options})
     suffixes = (
         f"Known are {', '.join(sorted(claims))}."
@@ -320,7 +321,9 @@ def describe_dataset(component: Component, spec: DatasetSpec, taken: Iterable[st
     if facts and facts.splits and spec.split is not None and spec.split not in facts.splits:
         raise UnknownNameError(f"split of {where}", spec.split, facts.splits)
     from_file = "path" in spec.options and bool(facts and facts.files)
-    name = os.path.basename(str(spec.options["path"])).partition(".")[0] if from_file else component.name
+    name = (
+        os.path.basename(os.path.normpath(str(spec.options["path"]))).partition(".")[0] if from_file else component.name
+    )
     label = spec.label or _unique(name if spec.config is None else f"{name}:{spec.config}", taken)
     names = (label,) if from_file else tuple(dict.fromkeys((label, component.name)))
     tags, primary = (facts.tags, facts.primary) if facts else ((), None)

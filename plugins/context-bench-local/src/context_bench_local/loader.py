@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from context_bench_local.records import read_records
+from context_bench_local.source import files_of, find_source
 
 
 def local(
@@ -24,7 +25,9 @@ def local(
     key: str | None = None,
     index: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Return the rows of a JSONL, JSON, CSV or TSV file, each with exactly the columns that the file gives it.
+    """Return the rows of a JSONL, JSON, CSV, TSV or Parquet file, each with exactly the columns that the file gives it.
+
+    Of a folder, the rows of all files in it that can be read, one file after the other by name; folders below it are left out.
 
     JSONL, CSV and TSV files are streamed; nothing behind the last row asked for is read. A JSON document is read whole.
     Compressed files (``.gz``, ``.bz2``, ``.xz``) are read as they are. No ``id`` is made up: a row without one is
@@ -35,7 +38,7 @@ def local(
         limit: Most rows to return; blank lines are no rows. None returns all.
         config: Not used: a file has no configurations.
         split: Not used: a file has no splits.
-        path: The file, relative to the working directory; ``~`` is the home directory.
+        path: The file or folder, relative to the working directory; ``~`` is the home directory.
         format: ``jsonl``, ``json``, ``csv`` or ``tsv``; by default the suffix decides.
         encoding: Any text encoding that Python knows. A byte order mark of UTF-8 is dropped.
         delimiter: CSV and TSV: one character, or ``comma``, ``tab``, ``semicolon``, ``pipe``, ``space``.
@@ -47,7 +50,7 @@ def local(
 
     Raises:
         FileNotFoundError: There is no such file; close names are offered.
-        IsADirectoryError: The path is a folder.
+        IsADirectoryError: The path is a folder, and no file in it can be read.
         ValueError: An option cannot be right, or the file is malformed. What is wrong with the options and the path is
             found at the call, what is wrong with the contents when the row is reached; the message names the line.
     """
@@ -56,14 +59,19 @@ def local(
         raise ValueError(f"A local file has no {what}. Name the file that you want, or, for a JSON object, its `key`.")
     if limit is not None and limit < 0:
         raise ValueError(f"limit is {limit}; give a number of rows, 0 or more, or None for all.")
-    records = read_records(
-        path,
-        format=format,
-        encoding=encoding,
-        delimiter=delimiter,
-        quote=quote,
-        columns=columns,
-        key=key,
-        index=index,
-    )
+    options: dict[str, Any] = {
+        "format": format,
+        "encoding": encoding,
+        "delimiter": delimiter,
+        "quote": quote,
+        "columns": columns,
+        "key": key,
+        "index": index,
+    }
+    files = files_of(path)
+    if not files:
+        return (record.columns for record in islice(read_records(path, **options), limit))
+    for file in files:
+        find_source(file, format, encoding)  # what is wrong with one of them is told before the first row
+    records = chain.from_iterable(read_records(file, **options) for file in files)
     return (record.columns for record in islice(records, limit))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from context_bench_local.json_document import read_json
 from context_bench_local.json_lines import read_jsonl
+from context_bench_local.parquet import read_parquet
 from context_bench_local.record import Record
 from context_bench_local.source import find_source
 from context_bench_local.table import read_table
@@ -56,6 +57,7 @@ class _Layout:
 
 _TABLE = frozenset({"delimiter", "quote", "columns"})
 _LAYOUTS = {
+    "parquet": _Layout(read_parquet, frozenset(), {}),
     "jsonl": _Layout(read_jsonl, frozenset(), {}),
     "json": _Layout(read_json, frozenset({"key", "index"}), {}),
     "csv": _Layout(read_table, _TABLE, {}),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv"}
+FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 """Layout by suffix."""
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
@@ -49,6 +49,15 @@ def find_source(path: str | os.PathLike[str], layout: str | None, encoding: str)
         raise FileNotFoundError(f"There is no file {name}. {_near(found)}")
     compression = COMPRESSIONS.get(found.suffix.lower())
     return Source(name, found, layout_of(found, layout), compression, check_encoding(encoding))
+
+
+def files_of(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the files of a folder that can be read, by name; nothing when the path is no folder."""
+    try:
+        folder = Path(path).expanduser() if os.fspath(path) else Path("-")
+    except RuntimeError:  # nobody has that home directory: told by find_source
+        return []
+    return [folder / name for name in _readable(folder) if not name.startswith(".")] if folder.is_dir() else []
 
 
 def layout_of(path: Path, layout: str | None) -> str:
