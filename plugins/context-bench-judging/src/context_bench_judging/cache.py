@@ -25,9 +25,9 @@ class ReplyCache:
     """
 
     def __init__(self, path: str | Path) -> None:
+        self._file: sqlite3.Connection | None = None
         self.path = Path(path)
         self._lock = threading.Lock()
-        self._file: sqlite3.Connection | None = None
 
     @staticmethod
     def key(identity: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> str:
@@ -61,6 +61,10 @@ class ReplyCache:
             if self._file is not None:
                 self._file.close()
                 self._file = None
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def _opened(self) -> sqlite3.Connection:
         if self._file is None:
