@@ -14,8 +14,7 @@ from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import PACKAGE_HINT, Catalog, Component
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.manifest import read_faults
-from context_bench.plugins.project_file import load_project
-from context_bench.plugins.settings import PluginSettings
+from context_bench.plugins.settings import PluginSettings, load_project
 
 __all__ = ["Catalog", "Component", "manifest_faults", "open_catalog"]
 

@@ -153,7 +153,7 @@ def read_request(
     from context_bench.bench.project import project_request, proxies_of
     from context_bench.bench.specs import parse_system
     from context_bench.cli.common import catalog_of_environment
-    from context_bench.plugins.project_file import load_project
+    from context_bench.plugins.settings import load_project
 
     table = project if isinstance(project, Mapping) else load_project(None if project is None else Path(project))
     request = project_request(table)
@@ -183,7 +183,7 @@ def request_command(name: str | None = None) -> Callable[[Callable[..., Any]], A
         from context_bench.cli.common import open_catalog
         from context_bench.cli.declared_options import DeclaredOptions
         from context_bench.cli.run import request_of, request_options
-        from context_bench.plugins.project_file import load_project
+        from context_bench.plugins.settings import load_project
 
         own: Sequence[Any] = tuple(getattr(function, "__click_params__", ()))
 

@@ -321,7 +321,7 @@ class Run:
 
     def faults(self) -> Iterator[str]:
         """Yield what is wrong with the file, a line each, after holding all it has against its check sums and hashes."""
-        from context_bench.store.soundness import faults
+        from context_bench.store.seal import faults
 
         return faults(self._reader)
 

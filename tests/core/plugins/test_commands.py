@@ -9,7 +9,7 @@ import pytest
 from context_bench.cli.app import app
 from context_bench.cli.groups import CommandGroup
 from context_bench.plugins import first_party
-from context_bench.plugins.reserved import COMMANDS
+from context_bench.plugins.ownership import COMMANDS
 
 CODE = """
     import sys

@@ -8,12 +8,11 @@ from inspect import iscoroutinefunction
 from itertools import islice
 from typing import Any
 
-from context_bench.bench.fields import rename_fields
 from context_bench.bench.identity import system_identity, system_reads, system_sees
 from context_bench.bench.isolation import isolate_prefixes
 from context_bench.bench.provenance import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
-from context_bench.bench.specs import DatasetSpec, SystemSpec
+from context_bench.bench.specs import DatasetSpec, SystemSpec, rename_fields
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.loading import build, load

@@ -19,7 +19,7 @@ from context_bench.bench.specs import (
     system_from_dict,
 )
 from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.plugins.project_file import PROJECT_FILE
+from context_bench.plugins.settings import PROJECT_FILE
 from context_bench.prices import load_prices, read_prices
 
 

@@ -41,7 +41,7 @@ from context_bench.bench.requests import PARAMETERS, Request
 from context_bench.bench.specs import SystemSpec
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.project_file import PROJECT_FILE
+from context_bench.plugins.settings import PROJECT_FILE
 
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
 _TABLES = ("run", "plugins")

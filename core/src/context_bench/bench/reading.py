@@ -1,4 +1,4 @@
-"""Reading a run again: the result of a run file, and the rows that equal runs have in common."""
+"""Reading a run again: its result, the rows that equal runs have in common, and the history of one row."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from context_bench.bench.run import comparison_of
 from context_bench.errors import UnknownNameError
-from context_bench.metrics.records import recalled
-from context_bench.metrics.registry import metrics_for, stored_metrics, with_declarations
+from context_bench.metrics.registry import metrics_for, recalled, stored_metrics, with_declarations
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
 from context_bench.protocols import Metric
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
+from context_bench.runs import open_run
 from context_bench.store.reader import RunReader
 
 
@@ -96,3 +96,27 @@ def canonical_row(row: EvalRow) -> dict[str, Any]:
     for error in told["errors"]:
         del error["attempts"]
     return told | {"output": dict(row.output)}
+
+
+def failure_causes(path: Path, most: int = 3) -> list[str]:
+    """Return a line for each kind of failure of a run, the most frequent first: how many, whose, what it said, and where.
+
+    Beyond ``most`` kinds, one more line says how many there are.
+    """
+    with open_run(path) as run:
+        found = run.causes()
+    lines = []
+    for first, count in found[:most]:
+        failure = first.failure
+        who = f"evaluator {failure.evaluator}" if failure.evaluator else first.system
+        said = " ".join(failure.message.split())
+        said = f": {said[:_LONGEST_CAUSE]}{'...' * (len(said) > _LONGEST_CAUSE)}" if said else ""
+        rows = "1 row" if count == 1 else f"{count} rows"
+        lines.append(f"{who}, {rows}: {failure.kind}{said} (explain row {path} '{first.example_id}')")
+    if len(found) > most:
+        others = len(found) - most
+        lines.append(f"and {others} other {'kind' if others == 1 else 'kinds'} of failure")
+    return lines
+
+
+_LONGEST_CAUSE = 200

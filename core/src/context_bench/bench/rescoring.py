@@ -17,7 +17,7 @@ from context_bench.bench.requests import Request
 from context_bench.bench.run import INTERRUPTED, reference_of
 from context_bench.bench.secrets import secrecy_of
 from context_bench.errors import RunStoppedError, StoreError
-from context_bench.metrics.records import metrics_record
+from context_bench.metrics.registry import metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
 from context_bench.results import EvalResult

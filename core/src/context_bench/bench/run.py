@@ -16,8 +16,7 @@ from context_bench.bench.provenance import dependencies, used_distributions
 from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import RunParts
 from context_bench.errors import ContextBenchError, RunStoppedError, StoreError
-from context_bench.metrics.records import metrics_record
-from context_bench.metrics.registry import RunMetric
+from context_bench.metrics.registry import RunMetric, metrics_record
 from context_bench.metrics.scores import check_score_field
 from context_bench.plugins.hooks import Hooks
 from context_bench.prices import REPORTED_CURRENCY, Prices
@@ -31,10 +30,9 @@ from context_bench.runner.endpoints import endpoint_of
 from context_bench.runner.failures import Breaker, Failures
 from context_bench.runner.job_source import Feed
 from context_bench.runner.loop import Loop
-from context_bench.runner.parts import Scorer, Slot, Stream
+from context_bench.runner.parts import Scorer, Slot, Stream, is_slow
 from context_bench.runner.progress import Progress
 from context_bench.runner.rescoring_jobs import Again
-from context_bench.runner.routes import is_slow
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.secrecy import Secrecy

@@ -18,10 +18,10 @@ _COMMANDS = {
     "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
     "explain": ("context_bench.cli.explain:explain", "Tell why things are as they are."),
     "plugins": ("context_bench.cli.plugins:plugins", "What is installed, in what state, wired to what."),
-    "datasets": ("context_bench.cli.components:datasets", "The installed datasets."),
-    "systems": ("context_bench.cli.components:systems", "The installed systems."),
-    "evaluators": ("context_bench.cli.components:evaluators", "The installed evaluators."),
-    "metrics": ("context_bench.cli.components:metrics", "The installed metrics."),
+    "datasets": ("context_bench.cli.listing:datasets", "The installed datasets."),
+    "systems": ("context_bench.cli.listing:systems", "The installed systems."),
+    "evaluators": ("context_bench.cli.listing:evaluators", "The installed evaluators."),
+    "metrics": ("context_bench.cli.listing:metrics", "The installed metrics."),
 }
 
 

@@ -15,8 +15,7 @@ from context_bench.console import write_json as echo_json
 from context_bench.errors import ContextBenchError, UnknownNameError
 from context_bench.plugins.catalog import PACKAGE_HINT, Catalog
 from context_bench.plugins.discovery import discover
-from context_bench.plugins.project_file import load_project
-from context_bench.plugins.settings import PluginSettings
+from context_bench.plugins.settings import PluginSettings, load_project
 
 __all__ = [
     "catalog_of_environment",

@@ -12,7 +12,7 @@ from context_bench.cli.common import json_option, open_catalog, plugin_option, p
 from context_bench.cli.groups import CommandGroup
 from context_bench.console import say, styled, warn, wrapped, write_json
 from context_bench.plugins.catalog import OK
-from context_bench.plugins.project_file import load_project
+from context_bench.plugins.settings import load_project
 
 
 @click.group(cls=CommandGroup)

@@ -14,7 +14,7 @@ from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import OK, PACKAGE_HINT, Catalog, Component
 from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.description import describe
-from context_bench.plugins.project_file import load_project
+from context_bench.plugins.settings import load_project
 
 
 @click.group(cls=CommandGroup)

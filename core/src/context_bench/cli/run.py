@@ -12,17 +12,12 @@ from attrs import evolve
 from context_bench import __version__
 from context_bench.bench.project import request_of_flags
 from context_bench.bench.requests import PARAMETERS, Request
-from context_bench.cli.common import (
-    open_catalog,
-    plugin_option,
-    project_option,
-    warn,
-)
+from context_bench.cli.common import open_catalog, plugin_option, project_option, warn
 from context_bench.cli.declared_options import DeclaredOptions, with_declared_flags
 from context_bench.cli.output import Reports, format_option, output_option
 from context_bench.errors import ConfigurationError, MetricError, RunStoppedError
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.project_file import load_project
+from context_bench.plugins.settings import load_project
 
 _ALLOWED = 0.01
 
@@ -176,7 +171,7 @@ def failed_share(result: Any, allowed: float, path: Path) -> int:
     share = 100 * failed / rows
     shown = f"{share:.1f}" if share >= 0.1 else f"{share:.1g}"
     click.echo(f"{failed:.0f} of {rows:.0f} rows failed ({shown} %) and count as wrong.", err=True)
-    from context_bench.bench.row_history import failure_causes
+    from context_bench.bench.reading import failure_causes
 
     for cause in failure_causes(path):
         click.echo(f"  {cause}", err=True)

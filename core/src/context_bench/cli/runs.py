@@ -9,17 +9,12 @@ from typing import Any
 
 import click
 
-from context_bench.cli.common import (
-    open_catalog,
-    plugin_option,
-    project_option,
-    warn,
-)
+from context_bench.cli.common import open_catalog, plugin_option, project_option, warn
 from context_bench.cli.declared_options import ReportOptions
 from context_bench.cli.output import Reports, format_option, output_option
 from context_bench.cli.run import parameters_of, set_option
 from context_bench.errors import RunStoppedError
-from context_bench.plugins.project_file import load_project
+from context_bench.plugins.settings import load_project
 from context_bench.records import Completeness
 
 INCOMPLETE = 3

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from context_bench.metrics.agreement import Agreement
-from context_bench.metrics.by_columns import percentile
 from context_bench.metrics.money import Cost
 from context_bench.metrics.ranking import ParetoRank
-from context_bench.metrics.scores import Counts, MeanScore, PassRate, PerDatasetBreakdown, check_score_field
+from context_bench.metrics.scores import (
+    Agreement,
+    Counts,
+    MeanScore,
+    PassRate,
+    PerDatasetBreakdown,
+    check_score_field,
+    percentile,
+)
 from context_bench.metrics.speed import Latency, SpeedRank, TimeToFirstToken, Waiting
 from context_bench.metrics.tokens import CompressionRatio, CostOfPass, PromptTokens, TrueCompression
 

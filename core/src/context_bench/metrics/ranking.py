@@ -8,7 +8,7 @@ from attrs import frozen
 
 from context_bench.aggregation import Columns
 from context_bench.errors import MetricError
-from context_bench.metrics.by_columns import Rows
+from context_bench.metrics.scores import Rows
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Metrics of scores: counts, means, pass rates, and the mean of each dataset.
+"""Metrics of scores: counts, means, pass rates, the mean of each dataset, and agreement with a reference.
 
 A ``score_field`` is a score key, or ``"score"`` for each row's headline score. Everywhere the same rule holds: a failed row
 counts as wrong (with the worst value of its score), an unscored row is left out, and both are counted in :class:`Counts`. A
@@ -8,14 +8,27 @@ metric that has nothing to measure returns no key.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
 from context_bench.aggregation import Columns
 from context_bench.errors import MetricError, did_you_mean
-from context_bench.metrics.by_columns import ByColumns
 from context_bench.records import EvalRow
+
+
+class ByColumns:
+    """A metric that is computed from columns; whole rows are made into columns first."""
+
+    score_field: str = "score"
+
+    def compute(self, rows: Rows) -> dict[str, float]:
+        """Return the values of this metric by key."""
+        return self.compute_columns(Columns.of(rows, (self.score_field,)))
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the values of this metric by key, from the columns of the rows."""
+        raise NotImplementedError
 
 
 @frozen
@@ -112,3 +125,50 @@ def check_score_field(metric: object, rows: Iterable[EvalRow], declared: Iterabl
     raise MetricError(
         f"The metric {name} asks for the score {field!r}, which no evaluator of this run gives. {did_you_mean(field, known)}"
     )
+
+
+Rows = Sequence[EvalRow]
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return a percentile of sorted values by linear interpolation (Hyndman and Fan's type 7, numpy's default).
+
+    >>> round(percentile(list(range(1, 21)), 0.95), 2)
+    19.05
+    """
+    place = (len(values) - 1) * share
+    below = math.floor(place)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (values[above] - values[below]) * (place - below)
+
+
+@frozen
+class Agreement(ByColumns):
+    """How far rows without a gold answer agree with the reference: the mean of the score, its response as the answer.
+
+    Keys: ``agreement``; and ``agreement_floor``, how far the reference agrees with itself when it is asked twice. A system
+    that agrees as much cannot be told from it. The summary shows the floor with every system.
+    """
+
+    score_field: str = "score"
+    name: str = "agreement"
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the mean; of the reference's own rows, the floor."""
+        values = columns.agreements(self.score_field)
+        if not values:
+            return {}
+        return {"agreement_floor" if columns.is_reference else self.name: math.fsum(values) / len(values)}
+
+    def compare(self, columns_by_system: Mapping[str, Columns]) -> dict[str, dict[str, float]]:
+        """Return the floor of the reference for every other system that has an agreement."""
+        floors = [
+            columns.summary["agreement_floor"]
+            for columns in columns_by_system.values()
+            if "agreement_floor" in columns.summary
+        ]
+        return {
+            label: {"agreement_floor": floors[-1]}
+            for label, columns in columns_by_system.items()
+            if floors and "agreement" in columns.summary
+        }

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from context_bench.aggregation import Columns, percentiles
-from context_bench.metrics.by_columns import ByColumns
+from context_bench.metrics.scores import ByColumns
 
 
 @frozen

@@ -7,7 +7,7 @@ import math
 from attrs import frozen
 
 from context_bench.aggregation import NO_SOURCE, REPORTED, Columns
-from context_bench.metrics.by_columns import ByColumns
+from context_bench.metrics.scores import ByColumns
 
 
 @frozen

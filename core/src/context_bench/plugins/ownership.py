@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from context_bench.plugins.catalog import CONFLICT, MISSING_DEPENDENCY, OK, Component, singular
-from context_bench.plugins.reserved import COMMANDS
 from context_bench.plugins.run_flags import RUN_FLAGS
 from context_bench.plugins.settings import PluginSettings
 
@@ -133,3 +132,28 @@ def _owners(
             for claim in claims(component):
                 owners.setdefault(claim, []).append(owner_of(component))
     return owners
+
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "": (
+        "run",
+        "resume",
+        "rescore",
+        "report",
+        "export",
+        "lock",
+        "explain",
+        "plugins",
+        "datasets",
+        "systems",
+        "evaluators",
+        "metrics",
+    ),
+    "explain": ("wiring",),
+    "plugins": ("list", "show"),
+    "datasets": ("list", "show"),
+    "systems": ("list", "show"),
+    "evaluators": ("list", "show"),
+    "metrics": ("list", "show"),
+}
+"""Core's commands by their group; the top is the group without a name."""

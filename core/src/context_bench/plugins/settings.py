@@ -8,7 +8,8 @@ plugins: what core itself brings can only be switched off by its name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 
@@ -153,3 +154,34 @@ def _names(value: object) -> list[str]:
 
 def _is_yes(value: str | None) -> bool:
     return (value or "").strip().lower() not in ("", "0", "false", "no", "off")
+
+
+PROJECT_FILE = "context-bench.toml"
+
+
+def load_project(path: Path | None = None) -> Mapping[str, Any]:
+    """Return the project file as a table.
+
+    Args:
+        path: Where it is; None looks in the current directory and is content with none.
+
+    Raises:
+        ConfigurationError: It is not there, or is no TOML.
+    """
+    if path is None:
+        path = Path(PROJECT_FILE)
+        if not path.is_file():
+            return {}
+    try:
+        return _parse(path, path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"The project file {path} cannot be read: {error}.") from error
+
+
+def _parse(path: Path, text: str) -> dict[str, Any]:
+    import tomli
+
+    try:
+        return tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
+        raise ConfigurationError(f"The project file {path} is no valid TOML: {error}.") from error

@@ -17,9 +17,8 @@ from attrs import frozen
 
 from context_bench.runner.admission import Admission, PauseEndedError, Place
 from context_bench.runner.answer import Timing
-from context_bench.runner.guard import Raised, guarded, is_ours
-from context_bench.runner.stopping import Stop
-from context_bench.runner.ticket import Ticket
+from context_bench.runner.stopping import Raised, Stop, guarded, is_ours
+from context_bench.runner.window import Ticket
 from context_bench.runner.work import Workbench
 from context_bench.store.stored_rows import StoredRow
 

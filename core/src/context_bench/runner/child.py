@@ -11,8 +11,7 @@ from threading import Thread
 from time import sleep
 from typing import Any, BinaryIO
 
-from context_bench.runner.guard import message_of
-from context_bench.runner.stopping import NAMES
+from context_bench.runner.stopping import NAMES, message_of
 
 _LENGTH = Struct("!Q")
 _PR_SET_PDEATHSIG = 1

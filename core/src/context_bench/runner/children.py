@@ -14,9 +14,8 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any
 
-from context_bench.runner.guard import Raised, guarded
 from context_bench.runner.parts import Scorer
-from context_bench.runner.stopping import Stop
+from context_bench.runner.stopping import Raised, Stop, guarded
 
 _LENGTH = Struct("!Q")
 _SERVE = "import sys; sys.path[:] = {path!r}; from context_bench.runner.child import serve; serve()"

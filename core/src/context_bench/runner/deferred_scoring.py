@@ -12,13 +12,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from context_bench.runner.answer import Answer
-from context_bench.runner.event_loop import EventLoop
-from context_bench.runner.guard import Raised, guarded
 from context_bench.runner.job import Job
-from context_bench.runner.parts import Scorer
-from context_bench.runner.routes import async_score, takes_batches
+from context_bench.runner.parts import Scorer, async_score, takes_batches
 from context_bench.runner.scoring import scores_only, why_unscored
-from context_bench.runner.stopping import Stop
+from context_bench.runner.stopping import Raised, Stop, guarded
+from context_bench.runner.threads import EventLoop
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import isolate
 from context_bench.store.keys import score_key

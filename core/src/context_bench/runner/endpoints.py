@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from context_bench.runner.guard import Raised, guarded, message_of
 from context_bench.runner.parts import Slot
+from context_bench.runner.stopping import Raised, guarded, message_of
 
 
 def usual_workers(slots: Iterable[Slot], is_waiting: bool) -> int:

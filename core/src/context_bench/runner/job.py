@@ -1,13 +1,13 @@
-"""A job: one row that is to be done."""
+"""A job: one row that is to be done, who scores it, and whether it needs lanes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
-from context_bench.runner.parts import LabelWiring, Scorer, Slot
+from context_bench.runner.parts import LabelWiring, Scorer, Slot, is_async, is_slow
 from context_bench.store.encoding import isolate
 from context_bench.store.identity import RowId
 from context_bench.store.keys import agreement_key, example_key
@@ -83,3 +83,18 @@ class Job:
         """Return the key of what an evaluator that reads these fields holds the output against."""
         key = self.example_key if reads is None else example_key(self.example, reads)
         return agreement_key(key) if self.agrees else key
+
+
+def scorers_of(job: Job) -> Sequence[Scorer]:
+    """Return who is to score a job."""
+    return job.wiring.scorers if job.only is None else job.only
+
+
+def slow_scorers(job: Job) -> list[Scorer]:
+    """Return who scores a job after its commit."""
+    return [scorer for scorer in scorers_of(job) if is_slow(scorer)]
+
+
+def needs_lanes(job: Job) -> bool:
+    """Whether a job is not to be done on the caller's thread."""
+    return (job.output is None and is_async(job.slot)) or bool(slow_scorers(job))

@@ -12,11 +12,11 @@ from attrs import evolve
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
 from context_bench.runner.agreement import Reference, before_reference, lacks_gold
 from context_bench.runner.conversation import Conversational, is_conversation
-from context_bench.runner.guard import Raised, guarded, message_of
 from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Slot, Stream
 from context_bench.runner.selection import Placed
 from context_bench.runner.sight import shown
+from context_bench.runner.stopping import Raised, guarded, message_of
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json

@@ -22,15 +22,12 @@ from context_bench.runner.admission import Admission
 from context_bench.runner.answer import Answer, Timing
 from context_bench.runner.call import adrive, drive
 from context_bench.runner.deferred_scoring import Later
-from context_bench.runner.event_loop import EventLoop
-from context_bench.runner.job import Job
-from context_bench.runner.parts import LabelWiring, Scorer, Slot
-from context_bench.runner.routes import is_async, scorers_of, slow_scorers
+from context_bench.runner.job import Job, scorers_of, slow_scorers
+from context_bench.runner.parts import LabelWiring, Scorer, Slot, is_async
 from context_bench.runner.scoring import claim, scores_only
 from context_bench.runner.stopping import Signals
-from context_bench.runner.threads import Threads
-from context_bench.runner.ticket import Ticket
-from context_bench.runner.window import Window
+from context_bench.runner.threads import EventLoop, Threads
+from context_bench.runner.window import Ticket, Window
 from context_bench.runner.work import Workbench
 from context_bench.runner.writer import Writer
 from context_bench.store.runfile import RunFile

@@ -1,8 +1,9 @@
-"""What a run is made of: systems in slots, streams of examples, and scorers wired to a label."""
+"""What a run is made of: systems in slots, streams of examples, scorers wired to a label, and which of them are slow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from inspect import iscoroutinefunction
 from typing import Any
 
 from attrs import Factory, frozen
@@ -133,3 +134,26 @@ class LabelWiring:
         if any(not scorer.keys for scorer in self.scorers):
             meanings[ANY_KEY] = KeyMeaning(ANY_KEY)
         return meanings
+
+
+def is_async(slot: Slot) -> bool:
+    """Whether a system is called on the event loop."""
+    return callable(getattr(slot.system, "aprocess", None)) or iscoroutinefunction(slot.system.process)
+
+
+def async_score(evaluator: Any) -> Any:
+    """Return what is awaited for an evaluator's scores; None when it is not async."""
+    found = getattr(evaluator, "ascore", None)
+    if callable(found):
+        return found
+    return evaluator.score if iscoroutinefunction(evaluator.score) else None
+
+
+def takes_batches(scorer: Scorer) -> bool:
+    """Whether an evaluator scores many rows at once."""
+    return callable(getattr(scorer.evaluator, "score_batch", None))
+
+
+def is_slow(scorer: Scorer) -> bool:
+    """Whether a scorer scores after the commit: it is bound to the processor, async, or takes batches."""
+    return scorer.cpu_bound or takes_batches(scorer) or async_score(scorer.evaluator) is not None

@@ -11,11 +11,11 @@ from attrs import evolve
 from context_bench.prices import Prices
 from context_bench.records import Failure, Usage
 from context_bench.runner.answer import Answer, Measured, Timing, models_of, take_apart
-from context_bench.runner.guard import is_ours
 from context_bench.runner.job import Job
 from context_bench.runner.parts import Scorer
 from context_bench.runner.refusals import is_refusal
 from context_bench.runner.scoring import Scoring, scores_only
+from context_bench.runner.stopping import is_ours
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import output_key
