@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from attrs import frozen
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from context_bench_html import charts
@@ -70,15 +70,15 @@ def report_page(result: Any, found: SideBySide, run: Any, opened: Opened) -> Ite
     return parts
 
 
-def template(name: str) -> Any:
-    """Return a template; whatever is put into it is escaped."""
-    return _environment().get_template(name)
+def template(name: str, package: str = "context_bench_html") -> Any:
+    """Return a template of a package, which may use those of this one; whatever is put into it is escaped."""
+    return _environment(package).get_template(name)
 
 
 @cache
-def _environment() -> Environment:
+def _environment(package: str = "context_bench_html") -> Environment:
     environment = Environment(
-        loader=PackageLoader("context_bench_html"),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("context_bench_html")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -101,8 +101,9 @@ def _environment() -> Environment:
 
 
 def policy(connects: bool = False) -> str:
-    """Return the content security policy of a page: its own style and script, and the server that gave it or nothing."""
-    return str(_environment().globals["policy"]) + ("; connect-src 'self'" if connects else "")
+    """Return the content security policy of a page: its own style and script, and no address, or that of its own server."""
+    own = str(_environment().globals["policy"])
+    return own.replace("form-action 'none'", "form-action 'self'; connect-src 'self'") if connects else own
 
 
 def title_of(result: Any) -> str:

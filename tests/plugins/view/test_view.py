@@ -1,0 +1,289 @@
+"""The viewer: what it shows, whom it refuses, and that it changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from context_bench import evaluate
+from context_bench.cli import execute
+from context_bench_view.folder import RunFolder
+from context_bench_view.server import application
+
+ADDRESS = "127.0.0.1:4321"
+TOKEN = "a-token-of-this-test"
+ATTACK = "</script><img src=x onerror=window.pwned=1><!--"
+
+
+class Same:
+    """Whether the response is the answer."""
+
+    name = "same"
+
+    def score(self, original: dict[str, Any], processed: dict[str, Any]) -> dict[str, float]:
+        return {"same": float(original["answer"] == processed["response"])}
+
+
+class Half:
+    """Answers every, or every second example."""
+
+    def __init__(self, name: str, every: int = 1) -> None:
+        self.name, self._every = name, every
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": example["answer"] if int(example["id"]) % self._every == 0 else ATTACK}
+
+
+def asked(app: Any, path: str, method: str = "GET", query: str = "", **headers: str) -> tuple[int, dict[str, str], str]:
+    """Return status, headers and body of an answer, asked of the application without a socket."""
+    import asyncio
+
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    told = {"host": ADDRESS} | {name.replace("_", "-"): value for name, value in headers.items()}
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": urllib.request.unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [(name.encode(), value.encode("latin-1")) for name, value in told.items()],
+        "server": ("127.0.0.1", 4321),
+        "client": ("127.0.0.1", 1),
+        "root_path": "",
+    }
+    asyncio.run(app(scope, receive, send))
+    body = b"".join(message.get("body", b"") for message in sent[1:]).decode()
+    return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}, body
+
+
+def examples(count: int = 30) -> list[dict[str, Any]]:
+    return [
+        {"id": str(n), "context": "a b c", "question": f"{ATTACK} {n}", "answer": f"number {n}"} for n in range(count)
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs")
+    evaluate([Half("all"), Half("half", 2)], examples(), [Same()], progress=False, run_file=path / "one.sqlite")
+    evaluate(Half("third", 3), examples(), [Same()], progress=False, run_file=path / "a run.sqlite")
+    (path / "broken.sqlite").write_bytes(b"no database")
+    (path.parent / "secret.sqlite").write_bytes(b"secret")
+    return path
+
+
+@pytest.fixture(scope="module")
+def app(folder: Path) -> Any:
+    return application(folder, TOKEN, ADDRESS)
+
+
+def test_the_list_shows_every_run_and_filters(app: Any) -> None:
+    status, headers, body = asked(app, f"/{TOKEN}/")
+    assert status == 200
+    assert headers["cache-control"] == "no-store"
+    assert f'href="/{TOKEN}/run/one.sqlite"' in body
+    assert f'href="/{TOKEN}/run/a%20run.sqlite"' in body
+    assert "broken.sqlite" in body
+    assert 'href="/' + TOKEN + '/run/broken.sqlite"' not in body
+    assert "60 rows: complete." in body
+    _, _, body = asked(app, f"/{TOKEN}/", query="text=third")
+    assert "1 of 3 runs" in body
+    _, _, body = asked(app, f"/{TOKEN}/", query="status=broken")
+    assert "1 of 3 runs" in body
+
+
+def test_a_run_is_the_report_and_its_texts_are_fetched(app: Any) -> None:
+    status, headers, body = asked(app, f"/{TOKEN}/run/one.sqlite")
+    assert status == 200
+    assert "connect-src 'self'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+    assert "<img" not in body
+    rows = json.loads(re.findall(r'id="rows-data">(.*?)</script>', body, flags=re.DOTALL)[0])
+    assert rows["address"] == f"/{TOKEN}/run/one.sqlite/row/"
+    status, headers, body = asked(app, rows["address"] + "1")
+    assert (status, headers["content-type"]) == (200, "application/json")
+    assert [row["response"] for row in json.loads(body)["rows"]] == ["number 1", ATTACK]
+    assert "<" not in body
+
+
+@pytest.mark.parametrize("line", ["30", "-1", "x", "1e3", "99999999999999999999"])
+def test_a_row_that_is_not_there_is_told(app: Any, line: str) -> None:
+    assert asked(app, f"/{TOKEN}/run/one.sqlite/row/{line}")[0] == 404
+
+
+def test_runs_are_compared_as_compare_does(app: Any, folder: Path) -> None:
+    from context_bench.runs import open_run
+    from context_bench_compare.comparing import compare_runs
+    from context_bench_compare.verdicts import Rules
+
+    status, _, body = asked(app, f"/{TOKEN}/compare", query="run=one.sqlite&run=a+run.sqlite")
+    assert status == 200
+    with open_run(folder / "one.sqlite") as one, open_run(folder / "a run.sqlite") as other:
+        lines = compare_runs([one, other], ("score",), Rules())
+    assert {line.system for line in lines} == {"half", "third"}
+    assert all(f'<span class="word {line.found.word}">' in body for line in lines)
+    assert "regressed: 1, 3, 5" in body
+
+
+def test_one_system_alone_cannot_be_compared(app: Any) -> None:
+    status, _, body = asked(app, f"/{TOKEN}/compare", query="run=a+run.sqlite")
+    assert status == 422
+    assert "one system only" in body
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/one.sqlite", f"/{TOKEN}x/", f"/x{TOKEN}/", "//", f"/%2e%2e/{TOKEN}/", f"/{TOKEN[:-1]}/"]
+)
+def test_without_the_token_nothing_is_answered(app: Any, path: str) -> None:
+    status, headers, body = asked(app, path)
+    assert status == 403
+    assert "token" in body
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"origin": f"https://{ADDRESS}"},
+        {"host": "evil.example"},
+        {"host": "localhost:4321"},
+        {"host": "127.0.0.1"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+    ],
+    ids=lambda headers: " ".join(f"{name}={value}" for name, value in headers.items()),
+)
+def test_other_pages_and_names_are_refused(app: Any, headers: dict[str, str]) -> None:
+    assert asked(app, f"/{TOKEN}/", **headers)[0] == 403
+    assert asked(app, f"/{TOKEN}/run/one.sqlite/row/1", **headers)[0] == 403
+
+
+def test_its_own_pages_are_not_refused(app: Any) -> None:
+    headers = {"origin": f"http://{ADDRESS}", "sec_fetch_site": "same-origin"}
+    assert asked(app, f"/{TOKEN}/run/one.sqlite/row/1", **headers)[0] == 200
+    assert "access-control-allow-origin" not in asked(app, f"/{TOKEN}/", **headers)[1]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_only_reading_is_possible(app: Any, method: str) -> None:
+    assert asked(app, f"/{TOKEN}/", method=method)[0] == 405
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../secret.sqlite", "..%2fsecret.sqlite", "%2e%2e%2fsecret.sqlite", "..\\secret.sqlite", "/etc/passwd", "one.sqlite%00",
+     "./one.sqlite", ".", "..", "one", "ONE.sqlite", "one.sqlite/../../secret.sqlite", "\u2024\u2024/secret.sqlite"],
+)  # fmt: skip
+def test_no_other_file_can_be_had(app: Any, name: str) -> None:
+    for path in (name, quote(name, safe=""), quote(name)):
+        for tail in ("", "/row/0", "/status"):
+            status, _, body = asked(app, f"/{TOKEN}/run/{path}{tail}")
+            assert status in (404, 422), (path, tail)
+            assert "secret" not in body.replace(name, "")
+    status, _, body = asked(app, f"/{TOKEN}/compare", query=f"run={quote(name, safe='')}")
+    assert status == 404
+
+
+def test_a_broken_file_is_told_in_one_line(app: Any) -> None:
+    status, headers, body = asked(app, f"/{TOKEN}/run/broken.sqlite")
+    assert status == 422
+    assert headers["content-type"].startswith("text/plain")
+    assert "broken.sqlite" in body
+
+
+def test_looking_changes_no_run(app: Any, folder: Path) -> None:
+    before = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    for path in ("", "run/one.sqlite", "run/one.sqlite/row/3", "run/one.sqlite/status"):
+        assert asked(app, f"/{TOKEN}/{path}")[0] == 200
+    assert {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()} == before
+
+
+def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
+    path, seen = tmp_path / "live.sqlite", []
+    folder = RunFolder(tmp_path)
+    app = application(tmp_path, TOKEN, ADDRESS)
+
+    def system(example: dict[str, Any]) -> str:
+        if example["id"] in ("10", "29") and path.exists():
+            [listed] = folder.listed()
+            told = json.loads(asked_on_a_thread(app, f"/{TOKEN}/run/live.sqlite/status"))
+            seen.append((listed.status, told["status"], told["rows_done"]))
+        return str(example["answer"])
+
+    evaluate(system, examples(), [Same()], progress=False, run_file=path)
+    assert seen
+    assert {(listed, told) for listed, told, _ in seen} == {("running", "running")}
+    counts = [done for *_, done in seen]
+    assert counts == sorted(counts)
+    [listed] = folder.listed()
+    assert listed.status == "finished"
+    assert json.loads(asked(app, f"/{TOKEN}/run/live.sqlite/status")[2])["rows_done"] == 30
+
+
+def asked_on_a_thread(app: Any, path: str) -> str:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asked, app, path).result()[2]
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "context_bench", "view", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def test_the_command_prints_an_address_of_this_machine_that_answers(server: str) -> None:
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", server)
+    with urllib.request.urlopen(server, timeout=60) as answer:
+        assert b"one.sqlite" in answer.read()
+    with pytest.raises(urllib.error.HTTPError) as refused, urllib.request.urlopen(server[:-5], timeout=60):
+        pass
+    assert refused.value.code == 403
+    refused.value.close()
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["view", str(tmp_path / "none")]) == 2
+    assert "There is no folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("port", ["99999999", "-5"])
+def test_a_port_that_cannot_be_had_is_told(tmp_path: Path, port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["view", str(tmp_path), "--port", port]) == 2
+    assert "cannot be listened on" in capsys.readouterr().err
