@@ -20,6 +20,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "validate": ("validate", "context-bench-kit"),
         "verdicts": ("verdicts", "context-bench-compare"),
         "verify": ("verify", "context-bench-audit"),
+        "view": ("view", "context-bench-view"),
     },
     "datasets": {
         "alpaca-eval": ("", "context-bench-instruction"),
@@ -169,6 +170,7 @@ NEEDS: dict[str, str] = {
     "context-bench-summarization": "context-bench-huggingface",
     "context-bench-summary-score": "context-bench-http context-bench-openai context-bench-anthropic context-bench-judging",
     "context-bench-survival": "context-bench-sessions",
+    "context-bench-view": "context-bench-compare context-bench-html",
 }
 """The project's own packages that a package stands on, in the order of installing them."""
 
@@ -212,6 +214,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plugins validate": ("Validate manifest files, without installing anything.", "context-bench-kit"),
     "preflight": ("Find what would make a run deceive, with a few requests.", "context-bench-preflight"),
     "verify": ("Tell whether a run file is whole and its scores come out again.", "context-bench-audit"),
+    "view": ("Look at the runs of a folder in a browser, also while they go on.", "context-bench-view"),
 }
 """Summary and distribution by the words of a command."""
 
