@@ -31,7 +31,9 @@ class System(Protocol):
     several threads at once. A system that the run built from a name is told the end of the run by ``close()``, if it has
     one, whatever the end was; one that was handed in as an object is its owner's to close. A system with an attribute
     ``cache_salt`` puts that text, when it is set, as a line in front of everything that it sends to a model, and into its
-    fingerprint. ``latency_headers`` names response headers in which a proxy says how many milliseconds it took itself.
+    fingerprint. In place of ``process`` a context transformer may have ``transform(messages, tools)``, which gets the messages of
+    a session and returns those that it leaves.
+    ``latency_headers`` names response headers in which a proxy says how many milliseconds it took itself.
 
     For rows with ``multi_turn`` and ``turns``, optional too: ``process_turn(turns)``, which answers the last of the turns that
     it is given - those of the example, the system's own replies among them - with a text or an output; each answer is kept

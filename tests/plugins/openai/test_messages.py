@@ -147,7 +147,10 @@ def test_the_extra_body_cannot_replace_what_is_measured(field: str) -> None:
 
 
 BAD_ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
-    "unknown layout": ({"layout": "sytem"}, "No layout is called 'sytem'. There is: system, user, tool, chat."),
+    "unknown layout": (
+        {"layout": "sytem"},
+        "No layout is called 'sytem'. There is: system, user, tool, chat, messages.",
+    ),
     "no model": ({"model": ""}, "model must be the name of a model"),
     "broken JSON": ({"extra_body": "{"}, "extra_body is no JSON object"),
     "JSON list": ({"extra_body": "[]"}, "extra_body must be a mapping"),

@@ -14,6 +14,7 @@ from context_bench.bench.provenance import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec, rename_fields
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, PluginError, UnknownNameError
+from context_bench.messages import MessageTransformer
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.loading import build, load
 from context_bench.plugins.options import read_options
@@ -61,7 +62,7 @@ def build_system(catalog: Catalog, spec: SystemSpec, environ: Mapping[str, str] 
         ContextBenchError: A name or option is unknown, or the system cannot be set up.
     """
     component = catalog.find("systems", spec.name)
-    system = build(component, spec.options, environ)
+    system = as_transformer(build(component, spec.options, environ))
     if not isinstance(system, System):
         raise ConfigurationError(
             f"System {component.id} is no system: {type(system).__name__} has no name or no process()."
@@ -346,7 +347,14 @@ def _load(
         raise DatasetError(hide(f"Dataset {component.name} cannot be read: {error}")) from error
 
 
+def as_transformer(built: Any) -> Any:
+    """Return what has ``transform(messages, tools)`` and no ``process`` as a system, and anything else as it is."""
+    is_transformer = callable(getattr(built, "transform", None)) and not hasattr(built, "process")
+    return MessageTransformer(built) if is_transformer and not isinstance(built, type) else built
+
+
 def _as_system(asked: Any) -> System:
+    asked = as_transformer(asked)
     if isinstance(asked, System):
         return asked
     if callable(asked) and not isinstance(asked, type):

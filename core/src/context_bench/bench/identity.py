@@ -16,7 +16,7 @@ from context_bench.store.keys import chain_key, system_key, unshared_key
 
 def component_of(catalog: Catalog, kind: str, thing: object) -> Component | None:
     """Return the component whose manifest exports the class of ``thing``, or None."""
-    kind_of = type(thing)
+    kind_of = type(getattr(thing, "transformer", thing))
     package = kind_of.__module__.partition(".")[0]
     for component in catalog.of_kind(kind):
         if component.facts and component.facts.class_name == kind_of.__name__:
@@ -39,7 +39,8 @@ def system_identity(
         key = chain_key([part[0] for part in parts])
         return key, all(part[1] for part in parts), {"steps": [part[2] for part in parts]}
     component = component or component_of(catalog, "systems", system)
-    adapter = component.id if component else f"{type(system).__module__}.{type(system).__qualname__}"
+    own = getattr(system, "transformer", system)
+    adapter = component.id if component else f"{type(own).__module__}.{type(own).__qualname__}"
     version = component.facts.version if component and component.facts else str(getattr(system, "version", ""))
     description: dict[str, Any] = {
         "adapter": adapter,

@@ -8,6 +8,7 @@ from context_bench_command import CommandTransformer as CommandTransformer  # ty
 from context_bench_command import GeminiCLI as GeminiCLI  # type: ignore[import-not-found, unused-ignore]
 from context_bench_command import LLMCLI as LLMCLI  # type: ignore[import-not-found, unused-ignore]
 from context_bench_compress import BM25Passages as BM25Passages  # type: ignore[import-not-found, unused-ignore]
+from context_bench_compress import ByMessage as ByMessage  # type: ignore[import-not-found, unused-ignore]
 from context_bench_compress import EmbeddingPassages as EmbeddingPassages  # type: ignore[import-not-found, unused-ignore]
 from context_bench_compress import Head as Head  # type: ignore[import-not-found, unused-ignore]
 from context_bench_compress import Identity as Identity  # type: ignore[import-not-found, unused-ignore]
@@ -27,3 +28,4 @@ from context_bench_openai import OpenAIProxy as OpenAIProxy  # type: ignore[impo
 from context_bench_python import PythonSystem as PythonSystem  # type: ignore[import-not-found, unused-ignore]
 from context_bench_python import PythonTransformer as PythonTransformer  # type: ignore[import-not-found, unused-ignore]
 from context_bench_replay import Replay as Replay  # type: ignore[import-not-found, unused-ignore]
+from context_bench_sessions import Recorded as Recorded  # type: ignore[import-not-found, unused-ignore]

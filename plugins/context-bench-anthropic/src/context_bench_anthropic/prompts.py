@@ -4,6 +4,7 @@
     user     one user message: context, blank line, question
     tool     the question, then the context as the result of a tool call
     chat     the context as an earlier user turn, then the question
+    messages the messages of a recorded session, as they were recorded
 
 A system message becomes part of the ``system`` field, a tool call a ``tool_use`` block, its result a ``tool_result`` block.
 """
@@ -14,6 +15,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_bench_anthropic.recorded import recorded_tools, session_of, with_joined_turns
 from context_bench_openai import build_messages
 
 Block = dict[str, Any]
@@ -59,9 +61,41 @@ def prompt_of_example(example: Mapping[str, Any], layout: str, system_prompt: st
     Raises:
         ValueError: The layout is unknown, or the example has nothing to ask.
     """
+    if layout == "messages":
+        return session_prompt(example, system_prompt)
     fields = prompt_of(build_messages(example, layout, system_prompt))
     if layout == "user":
         _part_context_and_question(fields["messages"], example)
+    return fields
+
+
+def session_prompt(example: Mapping[str, Any], system_prompt: str | None) -> dict[str, Any]:
+    """Return the prompt of a recorded session: its messages are the very same where they were recorded for this interface.
+
+    Raises:
+        ValueError: The example has no messages.
+    """
+    messages, is_recorded = session_of(example)
+    opening = [{"role": "system", "content": system_prompt}] if system_prompt else []
+    if is_recorded:
+        told = [one for one in example["messages"] if one["role"] == "system"]
+        fields = {**prompt_of([*opening, *told]), "messages": messages}
+        called = [
+            block["name"]
+            for message in messages
+            if isinstance(message.get("content"), list)
+            for block in message["content"]
+            if block.get("type") == "tool_use"
+        ]
+        if called:
+            fields["tools"] = [{"name": name, **_TOOL} for name in dict.fromkeys(called)]
+    else:
+        fields = prompt_of([*opening, *messages])
+        fields["messages"] = with_joined_turns(fields["messages"])
+    tools = recorded_tools(example)
+    if tools:
+        fields.pop("tool_choice", None)
+        fields["tools"] = tools
     return fields
 
 

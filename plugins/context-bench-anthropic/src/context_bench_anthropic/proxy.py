@@ -40,7 +40,7 @@ class AnthropicProxy:
         name: Display name; by default ``anthropic_HOST:PORT``.
         api_key: The key; None takes ``ANTHROPIC_API_KEY`` from the environment, ``""`` sends none.
         system_prompt: A system prompt before everything else.
-        layout: Where context and question stand: ``system``, ``user``, ``tool`` or ``chat``.
+        layout: Where context and question stand: ``system``, ``user``, ``tool``, ``chat`` or ``messages``.
         max_tokens: Most tokens of a reply; the interface demands a number.
         temperature: Sampling temperature; None leaves it to the server, as for all below.
         top_p: Nucleus sampling mass.
@@ -61,7 +61,7 @@ class AnthropicProxy:
         ValueError: An argument cannot be used; the message says what to write instead.
     """
 
-    reads = ("context", "question", "turns", "multi_turn")
+    reads: tuple[str, ...] = ("context", "question", "turns", "multi_turn")
     latency_headers = ("x-kompact-latency-ms",)
 
     def __init__(
@@ -90,7 +90,10 @@ class AnthropicProxy:
     ) -> None:
         if not str(model or "").strip():
             raise ValueError(f"model must be the name of a model, not {model!r}.")
-        build_messages({"context": "c", "question": "q"}, layout)  # says which layouts there are
+        if layout != "messages":
+            build_messages({"context": "c", "question": "q"}, layout)  # says which layouts there are
+        elif cache_control != "none":
+            raise ValueError("layout=messages sends messages as they were recorded; their own cache_control counts.")
         if type(max_tokens) is not int or max_tokens < 1:
             raise ValueError(f"max_tokens must be a whole number above 0, not {max_tokens!r}.")
         if cache_control not in _CACHED:
@@ -108,6 +111,8 @@ class AnthropicProxy:
         self.name = name or f"anthropic_{self._client.endpoint.label}"
         self.model = model
         self.layout = layout
+        if layout == "messages":
+            self.reads = (*type(self).reads, "messages", "raw_messages", "dialect", "tools", "region")
         self.system_prompt = system_prompt
         self._cached = (cache_control, cache_ttl)
         self._version = anthropic_version

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from context_bench_compress.bm25 import BM25Passages, bm25_scores
+from context_bench_compress.by_message import ByMessage
 from context_bench_compress.embeddings import EmbeddingPassages
 from context_bench_compress.lead import LeadSentences
 from context_bench_compress.lingua import LLMLingua, LLMLingua2
@@ -14,6 +15,7 @@ from context_bench_compress.truncation import Head, Identity, Tail
 
 __all__ = [
     "BM25Passages",
+    "ByMessage",
     "EmbeddingPassages",
     "Head",
     "Identity",

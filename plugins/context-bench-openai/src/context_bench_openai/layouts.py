@@ -7,6 +7,7 @@ the same texts:
     user     one user message: context, blank line, question
     tool     the question, then the context as the result of a tool call
     chat     the context as an earlier user turn, then the question
+    messages the messages of a recorded session, as they were recorded
 
 An example with ``turns`` is sent as those turns in every layout. An example with one text only, or whose question is
 its context, is one user message.
@@ -17,6 +18,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from context_bench_openai.recorded import openai_messages, session_messages
 
 Message = dict[str, Any]
 
@@ -33,6 +36,9 @@ def build_messages(
         ValueError: The layout is unknown, or the example has nothing to ask.
     """
     opening = opening_messages(system_prompt)
+    if layout == MESSAGES:
+        messages, is_recorded = session_messages(example)
+        return opening + (messages if is_recorded else openai_messages(messages))
     if example.get("turns"):
         return opening + messages_of_turns(example["turns"])
     context, question = text_of_field(example.get("context")), text_of_field(example.get("question"))
@@ -92,11 +98,18 @@ def _context_as_earlier_turn(context: str, question: str) -> list[Message]:
     return [_user(context), {"role": "assistant", "content": "I have read it. What is your question?"}, _user(question)]
 
 
+def _no_session(context: str, question: str) -> list[Message]:
+    raise ValueError("layout=messages sends recorded messages, and the example has none. Choose another layout.")
+
+
+MESSAGES = "messages"
+
 LAYOUTS: Mapping[str, Callable[[str, str], list[Message]]] = {
     "system": _context_as_system,
     "user": _one_user_message,
     "tool": _context_as_tool_result,
     "chat": _context_as_earlier_turn,
+    MESSAGES: _no_session,
 }
 
 

@@ -12,15 +12,24 @@ from context_bench_http.headers import DEFAULT_FAILURE_HEADERS
 from context_bench_openai.callable_identity import callable_identity
 from context_bench_openai.client import ChatClient
 from context_bench_openai.conversation import Conversation, Replies, output_of
-from context_bench_openai.layouts import Message, build_messages, layout_named, messages_of_turns, opening_messages
+from context_bench_openai.layouts import (
+    MESSAGES,
+    Message,
+    build_messages,
+    layout_named,
+    messages_of_turns,
+    opening_messages,
+)
 from context_bench_openai.models import offered_models
 from context_bench_openai.parameters import request_parameters
 from context_bench_openai.prompts import PromptTemplate, plain_prompt
+from context_bench_openai.recorded import session_tools
 
 ADAPTER_VERSION = "1"
 ENDPOINTS = ("chat", "completions")
 _PATHS = {"chat": CHAT, "completions": COMPLETIONS}
 _FIELDS = ("context", "question", "turns", "multi_turn")
+_OF_SESSIONS = ("messages", "raw_messages", "dialect", "tools", "region")
 _RESERVED = {
     "messages": "the argument layout or build_messages",
     "prompt": "the argument prompt_template",
@@ -52,7 +61,7 @@ class OpenAIProxy:
         extra_body: Further request fields, as a mapping or as JSON text.
         max_retries: Requests after the first one, on 429, 5xx, timeouts and broken connections.
         retry_base_delay: Upper bound of the first pause in seconds; it doubles each time.
-        layout: Where context and question stand: ``system``, ``user``, ``tool`` or ``chat``.
+        layout: Where context and question stand: ``system``, ``user``, ``tool``, ``chat`` or ``messages``.
         temperature: Sampling temperature; None leaves it to the server, as for all below.
         top_p: Nucleus sampling mass.
         max_tokens: Most tokens of a reply.
@@ -164,7 +173,8 @@ class OpenAIProxy:
         """The fields of an example that it looks at; None when only ``build_messages`` knows."""
         if self._build_messages is not None:
             return None
-        return _FIELDS if self._template is None else tuple(dict.fromkeys((*_FIELDS, *self._template.fields)))
+        fields = (*_FIELDS, *_OF_SESSIONS) if self.layout == MESSAGES else _FIELDS
+        return fields if self._template is None else tuple(dict.fromkeys((*fields, *self._template.fields)))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._client.endpoint.shown!r}, model={self.model!r}, name={self.name!r})"
@@ -192,7 +202,7 @@ class OpenAIProxy:
         if self._is_conversation(example):
             return self.process_conversation(example["turns"]).output
         return output_of(
-            self._client.chat(self._salted(self._messages(example)), stream=self._stream, **self._parameters)
+            self._client.chat(self._salted(self._messages(example)), stream=self._stream, **self._fields(example))
         )
 
     async def aprocess(self, example: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,7 +213,9 @@ class OpenAIProxy:
         if self._is_conversation(example):
             return (await self.aprocess_conversation(example["turns"])).output
         return output_of(
-            await self._client.achat(self._salted(self._messages(example)), stream=self._stream, **self._parameters)
+            await self._client.achat(
+                self._salted(self._messages(example)), stream=self._stream, **self._fields(example)
+            )
         )
 
     def process_conversation(self, turns: Sequence[Any]) -> Replies:
@@ -299,6 +311,11 @@ class OpenAIProxy:
     def _check_conversational(self) -> None:
         if self._endpoint == "completions":
             raise ValueError("A conversation (`turns`) needs the chat endpoint: a prompt has no turns.")
+
+    def _fields(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the further fields of a request; the tools of a recorded session are among them."""
+        tools = session_tools(example) if self.layout == MESSAGES and self._build_messages is None else []
+        return {**({"tools": tools} if tools else {}), **self._parameters}
 
     def _messages(self, example: Mapping[str, Any]) -> list[Message]:
         if self._template is not None and not example.get("turns"):

@@ -125,7 +125,7 @@ def _layouts(probe: Probe, sample: Sample) -> Iterator[tuple[str, Reply]]:
         return
     choices, mine = found
     for choice in choices:
-        if choice != mine:
+        if choice != mine and (choice != "messages" or sample.example.get("messages")):
             yield str(choice), probe.ask(f"layout={choice}", sample.example, sample.name, layout=choice)
 
 

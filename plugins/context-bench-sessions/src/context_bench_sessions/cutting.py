@@ -13,9 +13,12 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from context_bench.errors import ConfigurationError
-from context_bench_sessions.messages import Message
+from context_bench_sessions.messages import Compaction, Message
 
 LAST = "last"
+
+COMPACTION = "compaction"
+"""A cut at each compaction that the agent made; its region is what that compaction took away."""
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -54,42 +57,53 @@ def read_cuts(cuts: Sequence[object]) -> list[float | str]:
     """
     found: list[float | str] = []
     for cut in cuts:
-        if cut == LAST:
-            found.append(LAST)
+        if cut in (LAST, COMPACTION):
+            found.append(str(cut))
             continue
         try:
             share = float(cut)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             share = -1.0
         if not 0 < share <= 1:
-            raise ConfigurationError(f"The cut {cut!r} is no share of a session above 0 and up to 1, and not 'last'.")
+            raise ConfigurationError(
+                f"The cut {cut!r} is no share of a session above 0 and up to 1, and neither 'last' nor 'compaction'."
+            )
         found.append(share)
     if not found:
         raise ConfigurationError("There is no cut. Give shares of a session such as cuts=0.5/last.")
     return found
 
 
-def cut_session(messages: Sequence[Message], cuts: Sequence[float | str], tail: float, min_tokens: int) -> list[Cut]:
+def cut_session(
+    messages: Sequence[Message],
+    cuts: Sequence[float | str],
+    tail: float,
+    min_tokens: int,
+    compactions: Sequence[Compaction] = (),
+) -> list[Cut]:
     """Return the cuts of a session, each message of the agent at most once, in their order.
 
     Args:
         messages: The session.
-        cuts: Shares of its tokens, or ``"last"`` for its last message of the agent.
+        cuts: Shares of its tokens; ``"last"`` for its last message of the agent; ``"compaction"`` for the first one behind
+            each compaction.
         tail: Share of the prefix's tokens that stays as it is at the end.
         min_tokens: Tokens of the region below which a cut is left out.
+        compactions: Those that the agent made.
     """
     sizes = [message_tokens(message) for message in messages]
     agents = [number for number, message in enumerate(messages) if message["role"] == "assistant"]
     if not agents:
         return []
-    places = sorted({_place(cut, sizes, agents) for cut in cuts})
     head_end = _head_end(messages)
-    found = []
-    for at in places:
-        start = max(head_end, _tail_start(messages, sizes, at, tail))
-        if sum(sizes[head_end:start]) >= min_tokens:
-            found.append(Cut(at, head_end, start))
-    return found
+    places = {_place(cut, sizes, agents) for cut in cuts if cut != COMPACTION}
+    starts = {at: _tail_start(messages, sizes, at, tail) for at in places}
+    if COMPACTION in cuts:
+        for made in compactions:
+            at = next((agent for agent in agents if agent >= made.at), agents[-1])
+            starts[at] = _before_calls(messages, min(made.first_kept, at))
+    found = [Cut(at, head_end, max(head_end, start)) for at, start in sorted(starts.items())]
+    return [cut for cut in found if sum(sizes[cut.head_end : cut.tail_start]) >= min_tokens]
 
 
 def _place(cut: float | str, sizes: Sequence[int], agents: Sequence[int]) -> int:

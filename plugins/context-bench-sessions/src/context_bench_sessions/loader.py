@@ -11,9 +11,10 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError
+from context_bench.messages import region_text, whole_text
 from context_bench_sessions.cutting import Cut, cut_session, message_tokens, read_cuts
 from context_bench_sessions.files import format_of, read_log_folder, read_sessions, session_files
-from context_bench_sessions.messages import Message, Session, count_pairs, whole_text
+from context_bench_sessions.messages import Message, Session, count_pairs
 from context_bench_sessions.redaction import Redactor
 from context_bench_sessions.sniffing import FORMATS
 
@@ -68,7 +69,7 @@ def _examples(
         read += 1
         if redactor is not None:
             session = _redacted(session, redactor)
-        chosen = cut_session(session.messages, cuts, tail, min_tokens)
+        chosen = cut_session(session.messages, cuts, tail, min_tokens, session.compactions)
         largest = max(largest, sum(map(message_tokens, session.messages)))
         for cut in chosen:
             given += 1
@@ -122,7 +123,7 @@ def example_of(session: Session, cut: Cut, found: str, name: str) -> dict[str, A
         "next_action": next_action(session.messages[cut.at]),
         "future": [whole_text(message) for message in session.messages[cut.at :] if message["role"] == "assistant"],
         "recorded_compaction": _recorded(session, cut),
-        "context": "\n\n".join(map(whole_text, session.messages[cut.head_end : cut.tail_start])),
+        "context": region_text(session.messages, (cut.head_end, cut.tail_start)),
     }
 
 

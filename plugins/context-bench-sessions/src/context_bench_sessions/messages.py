@@ -99,11 +99,6 @@ def _part(part: Mapping[str, Any]) -> str:
     return IMAGE if part.get("type") not in (None, "text") else ""
 
 
-def whole_text(message: Mapping[str, Any]) -> str:
-    """Return all that a message says: its text, then the arguments of its calls, a line each."""
-    return "\n".join([str(message["content"]), *(str(one["arguments"]) for one in message.get("tool_calls") or ())])
-
-
 def count_pairs(messages: Sequence[Message]) -> tuple[int, int, int, int]:
     """Return how many calls and results there are, calls without a result, and results without a call."""
     calls = [one["id"] for message in messages for one in message.get("tool_calls", ())]

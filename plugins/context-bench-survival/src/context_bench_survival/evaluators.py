@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_bench.answers import references
+from context_bench.messages import whole_text
 from context_bench_sessions.formats.chat import session_of
-from context_bench_sessions.messages import Message, count_pairs, text_of, whole_text
+from context_bench_sessions.messages import Message, count_pairs, text_of
 from context_bench_survival.literals import CLASSES, holds, literals, unescaped
 from context_bench_survival.probes import MASK, Probe, probes, told
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench_sessions.messages import whole_text
+from context_bench.messages import whole_text
 from context_bench_survival.literals import Literal, holds, literals, unescaped
 
 MASK = "___"

@@ -1,0 +1,76 @@
+"""Messages as an example holds them, and systems that rewrite messages.
+
+An example of a session has ``messages`` - ``role``, ``content``, for the agent's ``tool_calls`` (``id``, ``name``,
+``arguments``), for results ``tool_call_id`` - and ``region``, the first message that may be taken away and the one behind the
+last. Its ``context`` is that region as one text, so that what rewrites texts can rewrite it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def whole_text(message: Mapping[str, Any]) -> str:
+    """Return all that a message says: its text, then the arguments of its calls, a line each.
+
+    >>> whole_text({"role": "assistant", "content": "I look.", "tool_calls": [{"id": "1", "name": "read", "arguments": "{}"}]})
+    'I look.\\n{}'
+    """
+    return "\n".join([str(message["content"]), *(str(one["arguments"]) for one in message.get("tool_calls") or ())])
+
+
+def region_text(messages: Sequence[Mapping[str, Any]], region: Sequence[int]) -> str:
+    """Return the messages of a region as one text, a blank line between them."""
+    start, end = region
+    return "\n\n".join(map(whole_text, messages[start:end]))
+
+
+class MessageTransformer:
+    """An object with ``transform(messages, tools) -> messages`` as a system.
+
+    Its output holds the new ``messages``, their ``region`` (between as many messages as stood before and behind it) and
+    ``context``, the region's text. Where the messages changed, the recorded ones are laid aside: ``raw_messages`` is
+    empty, so that no later step sends what was compressed away.
+
+    Args:
+        transformer: The object. ``name``, ``fingerprint``, ``reads`` and ``close`` of it count, where it has them.
+    """
+
+    def __init__(self, transformer: Any) -> None:
+        self.transformer = transformer
+        self.name = str(getattr(transformer, "name", type(transformer).__name__))
+        self.reads = getattr(transformer, "reads", ("messages", "tools", "region"))
+        if hasattr(transformer, "fingerprint"):
+            self.fingerprint = transformer.fingerprint
+        if hasattr(transformer, "close"):
+            self.close: Callable[[], None] = transformer.close
+
+    def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the example's messages as the transformer leaves them.
+
+        Raises:
+            ValueError: The example has no messages.
+            TypeError: The transformer returned no list of messages.
+        """
+        before = example.get("messages")
+        if not before:
+            raise ValueError(f"{self.name} rewrites messages, and the example has none. Give it a dataset of sessions.")
+        found = self.transformer.transform([dict(message) for message in before], list(example.get("tools") or ()))
+        if not isinstance(found, Sequence) or not all(isinstance(one, Mapping) and "role" in one for one in found):
+            raise TypeError(f"{self.name}: transform() must return a list of messages, not {type(found).__name__}.")
+        messages = [dict(message) for message in found]
+        start, end = example.get("region") or (0, len(before))
+        region = [start, max(start, len(messages) - (len(before) - end))]
+        changed: dict[str, Any] = {} if messages == before else {"raw_messages": []}
+        return {"messages": messages, "region": region, "context": _text(messages, region), **changed}
+
+
+def _text(messages: Sequence[Mapping[str, Any]], region: Sequence[int]) -> str:
+    """Return the text of a region whose messages may be written as a provider's."""
+    plain = []
+    for message in messages:
+        calls = [one.get("function") or one for one in message.get("tool_calls") or ()]
+        content = message.get("content")
+        plain.append({**message, "content": "" if content is None else content, "tool_calls": calls})
+    return region_text(plain, region)

@@ -1,0 +1,65 @@
+"""Every compressor of texts, message by message: what an agent's tools returned is compressed, and nothing else is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context_bench.catalog import open_catalog
+from context_bench.errors import ConfigurationError
+from context_bench.requests import AskedSystem, read_request
+
+ROLES = ("system", "user", "assistant", "tool")
+
+
+class ByMessage:
+    """Gives the text of each message with a role that is named to a compressor of texts, and puts back what it leaves.
+
+    Calls, ids and arguments stay as they are, so every call keeps its result. The compressor is asked with the last message of
+    the user as the question. What it leaves empty stays as an empty result.
+
+    Args:
+        of: Name of a system that compresses texts, such as ``bm25``.
+        roles: Roles whose texts are compressed: ``tool``, ``user``, ``assistant``, ``system``.
+        options: Options of that system.
+
+    Raises:
+        ConfigurationError: A role is unknown, or the system cannot be set up.
+    """
+
+    reads = ("messages", "tools", "region")
+
+    def __init__(self, of: str, roles: Sequence[str] = ("tool",), **options: Any) -> None:
+        unknown = [role for role in roles if role not in ROLES]
+        if unknown or not roles:
+            raise ConfigurationError(f"by-message: roles is {'/'.join(roles)!r}; name some of {', '.join(ROLES)}.")
+        written = ",".join(f"{name}={value}" for name, value in options.items())
+        request = read_request(systems=[f"{of}:{written}" if written else of], project={})
+        self.inner = AskedSystem.all_of(open_catalog(), request)[0].build()
+        self.roles = tuple(roles)
+        self.name = f"by-message({self.inner.name})"
+        if hasattr(self.inner, "fingerprint"):
+            parameters = {"of": self.inner.name, "options": self.inner.fingerprint(), "roles": list(self.roles)}
+            self.fingerprint = lambda: parameters
+
+    def transform(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """Return the messages, the texts of the named roles compressed.
+
+        Raises:
+            TypeError: The system gave back no text: it is no compressor of texts.
+        """
+        asked = next((str(one["content"]) for one in reversed(messages) if one["role"] == "user"), "")
+        return [
+            {**message, "content": self._compressed(message["content"], asked)}
+            if message["role"] in self.roles and str(message["content"]).strip()
+            else dict(message)
+            for message in messages
+        ]
+
+    def _compressed(self, text: Any, question: str) -> str:
+        found = self.inner.process({"context": str(text), "question": question}).get("context")
+        if isinstance(found, (list, tuple)):
+            found = "\n".join(map(str, found))
+        if not isinstance(found, str):
+            raise TypeError(f"{self.name}: {self.inner.name} gave back no context. Name a compressor of texts in of=.")
+        return found

@@ -1,0 +1,59 @@
+"""The recorded compaction as a system: head, summary and what was kept; cuts where the agent compacted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_bench_sessions import Recorded, sessions
+
+SHARED = Path(__file__).parents[4] / "shared" / "data" / "sessions" / "pi-session"
+
+
+def entry(role: str, text: str) -> dict[str, Any]:
+    return {"type": "message", "message": {"role": role, "content": text}}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A pi session: the header, four messages, a compaction that keeps the last of them, two messages."""
+    entries = [
+        {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01", "cwd": "/w"},
+        entry("user", "do it"),
+        entry("assistant", "the port is 8443 of the server"),
+        entry("user", "the path is /srv/x"),
+        entry("assistant", "kept as it is"),
+        {"type": "compaction", "summary": "did things", "firstKeptEntryIndex": 4},
+        entry("user", "go on"),
+        entry("assistant", "next"),
+    ]
+    file = tmp_path / "session.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in entries))
+    return file
+
+
+def test_a_cut_at_a_compaction_has_for_region_what_it_took_away(path: Path) -> None:
+    [found] = sessions(path=str(path), cuts=["compaction"], min_tokens=1)
+    assert (found["position"], found["region"]) == (5, [1, 3])
+    output = Recorded().process(found)
+    assert [message["content"] for message in output["messages"]] == ["do it", "did things", "kept as it is", "go on"]
+    assert (output["region"], output["context"], output["raw_messages"]) == ([1, 2], "did things", [])
+
+
+def test_a_row_without_a_compaction_has_no_messages(path: Path) -> None:
+    found = next(iter(sessions(path=str(path), cuts=[0.4], min_tokens=1, tail=0)))
+    assert "messages" not in Recorded().process(found)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the recorded sessions are not on this machine")
+def test_the_compactions_of_a_real_session_keep_little() -> None:
+    survival = pytest.importorskip("context_bench_survival")
+    rows = list(sessions(path=str(SHARED), cuts=["compaction"]))
+    scores = [survival.Survival(most=100_000).score(row, Recorded().process(row)) for row in rows]
+    assert len(scores) == 2
+    for found in scores:
+        assert 0.0 < found["survival_all"] < 0.25
+        assert found["pair_faults"] == 0
