@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.discovery import discover
+from context_bench.plugins.loading import build
 from context_bench.records import BaselineRow, EvalRow, Failure, KeyMeaning, Usage
-from context_bench.reporters import CsvReporter, JsonReporter, MarkdownReporter, TableReporter
+from context_bench.reporters import JsonReporter, TableReporter
 from context_bench.results import EvalResult
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -24,10 +26,9 @@ REPORTS = {
     "table.txt": TableReporter(),
     "brief.txt": TableReporter(brief=True),
     "narrow.txt": TableReporter(),
-    "report.md": MarkdownReporter(),
     "report.json": JsonReporter(),
-    "report.csv": CsvReporter(),
 }
+OF_PACKAGES = {"report.md": "markdown", "report.csv": "csv"}
 
 
 def rows() -> list[EvalRow]:
@@ -73,19 +74,27 @@ def result() -> EvalResult:
     return EvalResult(rows(), metrics_for(discover(), [name for name in core if name in defaults]), {}, config)
 
 
+def reporter(name: str) -> Any:
+    """Return what writes a golden file; Markdown and CSV come from a package."""
+    if name in OF_PACKAGES:
+        pytest.importorskip("context_bench_reports")
+        return build(discover().find("reporters", OF_PACKAGES[name]), {})
+    return REPORTS[name]
+
+
 def written(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("COLUMNS", "40" if name == "narrow.txt" else "80")
     stream = io.StringIO()
-    REPORTS[name].write(result(), stream)
+    reporter(name).write(result(), stream)
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("name", [*REPORTS, *OF_PACKAGES])
 def test_a_report_equals_its_golden_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert written(name, monkeypatch) == (GOLDEN / name).read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":
-    for report in REPORTS:
+    for report in (*REPORTS, *OF_PACKAGES):
         with pytest.MonkeyPatch.context() as patch:
             (GOLDEN / report).write_text(written(report, patch), encoding="utf-8")

@@ -207,7 +207,7 @@ def test_the_states_are_those_of_the_catalog(tables: Tables) -> None:
 def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugins: None) -> None:
     from context_bench import evaluate
     from context_bench.plugins.discovery import discover
-    from context_bench.reporters.table_columns import columns
+    from context_bench.table_columns import columns
 
     page = tables("reference/metrics-and-scores.md")
     core = [c.name for c in discover().of_kind("metrics") if c.distribution.name == "context-bench"]

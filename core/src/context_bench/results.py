@@ -88,6 +88,28 @@ class EvalResult:
         config = self.config | {"num_examples": len(examples), "systems": systems, "filter": sorted(attributes)}
         return EvalResult(chosen, self.metrics, self.timing, config, self._declared, self.warnings, self.completeness)
 
+    def table(self, everything: bool = False) -> tuple[list[str], list[list[str]]]:
+        """Return headings and lines of the summary as text, the system first.
+
+        Args:
+            everything: Whether to give also what the table of the terminal leaves out.
+        """
+        from context_bench.table_columns import table
+
+        return table(self, everything)
+
+    def score_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return headings and lines of the scores below the headline; no lines mean that the headline is all there is."""
+        from context_bench.table_columns import score_table
+
+        return score_table(self)
+
+    def notes(self) -> list[str]:
+        """Return what a reader must know beside the numbers, a line each."""
+        from context_bench.table_columns import notes
+
+        return list(notes(self))
+
     def to_dict(self, rows: bool = True) -> dict[str, Any]:
         """Return the result as JSON values: infinite and undefined numbers become None."""
         told: dict[str, Any] = {

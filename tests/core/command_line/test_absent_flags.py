@@ -63,3 +63,15 @@ def test_a_proxy_without_its_package_names_the_package(context_bench: Any, witho
     done = context_bench("preflight", "--proxy", "http://127.0.0.1:9")
     assert done.code == 2
     assert "`pip install ./core ./plugins/context-bench-http ./plugins/context-bench-openai`" in done.err
+
+
+@pytest.mark.parametrize(
+    "asked", [("-o", "page.md"), ("-o", "rows.csv"), ("--format", "markdown")], ids=["markdown", "csv", "format"]
+)
+def test_a_report_whose_package_is_absent_names_it(
+    asked: tuple[str, str], context_bench: Any, without: Callable[[str], None]
+) -> None:
+    without("context-bench-reports")
+    done = context_bench("run", "--system", "identity", "--dataset", "needle", "-n", "1", *asked)
+    assert done.code == 2
+    assert install_line("context-bench-reports") in done.err

@@ -34,7 +34,7 @@ NOT_YET = {
     "cli/output.py",
     "cli/verify.py",
     "cli/explain_rows.py",
-    "reporters/terminal.py",
+    "reporters.py",
 }
 """Modules that still write by themselves; this list gets shorter, never longer."""
 

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any
 
 from context_bench.bench.identity import system_identity, system_reads, system_sees
-from context_bench.bench.isolation import isolate_prefixes
 from context_bench.bench.provenance import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec, rename_fields
@@ -158,6 +157,8 @@ def make_slots(
         for asked in systems
     ]
     if isolate is not None:
+        from context_bench.bench.isolation import isolate_prefixes
+
         built = isolate_prefixes(catalog, built, run, isolate)
     for number, (asked, system, label) in enumerate(zip(systems, built, labels, strict=True)):
         key, shared, description = system_identity(catalog, system, run, number)

@@ -36,7 +36,6 @@ from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
-from context_bench.plugins.lock import check_lock
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.protocols import Evaluator
@@ -110,6 +109,8 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
         ContextBenchError: Something is wrong with the request, or something that it needs is not there.
     """
     if request.locked is not None:
+        from context_bench.plugins.lock import check_lock
+
         check_lock(Path(request.locked), {}, parts=described_parts(catalog, request))
     parts = load_parts(catalog, request, os.environ)
     kept = request
@@ -173,6 +174,8 @@ def sorted_evaluators(request: Request) -> list[Evaluator]:
 def _planner(catalog: Catalog, request: Request, hooks: Hooks, place: Place, warnings: Warnings) -> Planner:
     def check(plan: DatasetPlan) -> None:
         if request.locked is not None:
+            from context_bench.plugins.lock import check_lock
+
             check_lock(Path(request.locked), {plan.dataset.label: plan.to_dict()})
 
     return Planner(

@@ -25,14 +25,12 @@ from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, close_systems
 from context_bench.runner.agreement import Reference
-from context_bench.runner.budget import Budget, BudgetGovernor
 from context_bench.runner.endpoints import endpoint_of
 from context_bench.runner.failures import Breaker, Failures
 from context_bench.runner.job_source import Feed
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Scorer, Slot, Stream, is_slow
 from context_bench.runner.progress import Progress
-from context_bench.runner.rescoring_jobs import Again
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.secrecy import Secrecy
@@ -163,6 +161,8 @@ class Run:
             finally:
                 transcripts.close()
             if self.reference is not None and any(label.reference for label in self.store.labels()):
+                from context_bench.runner.rescoring_jobs import Again
+
                 again = Again(self.store, self.slots, self.planner.wire, False, self.reference, agreement_only=True)
                 loop.run(again.jobs())
         self._tell_end("finished")
@@ -235,6 +235,8 @@ class Run:
     def _admission(self) -> Admission:
         governors: list[Governor] = list(self.parts.governors)
         if self.request.max_cost is not None:
+            from context_bench.runner.budget import Budget, BudgetGovernor
+
             budget = Budget(self.request.max_cost, spent(self.store))
             governors.append(BudgetGovernor(budget, self._expected_cost, self.prices.currency))
         limits = self.request.requests_per_minute, self.request.tokens_per_minute

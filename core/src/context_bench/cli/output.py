@@ -1,4 +1,4 @@
-"""Where results go: a table or text to standard output, and files by their suffix."""
+"""Where results go: a table or text to standard output, files by their suffix, and what packages do after a run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Any
 import click
 
 from context_bench.cli.declared_options import flag_values
-from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.loading import build
+from context_bench.console import say
+from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError
+from context_bench.plugins.catalog import OK, Catalog, Component
+from context_bench.plugins.loading import build, load
+from context_bench.plugins.options import read_options
 from context_bench.protocols import Reporter
 from context_bench.results import EvalResult
 
@@ -116,3 +118,42 @@ def _format_of(catalog: Catalog, path: Path) -> str:
     if path.suffix.lower() not in claims:
         raise UnknownNameError("report suffix", path.suffix or path.name, claims)
     return claims[path.suffix.lower()]
+
+
+def show_sections(catalog: Catalog, result: EvalResult) -> None:
+    """Write the sections that packages add below the table."""
+    for component in _extending(catalog, "table"):
+        text = _called(component, result)
+        if text:
+            say(str(text))
+
+
+def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) -> int:
+    """Call what packages do after a run where one of their flags is given, and return the highest exit code.
+
+    Raises:
+        ContextBenchError: A value does not fit its option, or what is called fails.
+    """
+    values, codes = flag_values(flags), [0]
+    for component in _extending(catalog, "run"):
+        declared = component.facts.options if component.facts else {}
+        given = {name: values[option.flag] for name, option in declared.items() if option.flag in values}
+        if given:
+            code = _called(component, result, **read_options(declared, given, f"command {component.name}"))
+            codes.append(code if isinstance(code, int) else 0)
+    return max(codes)
+
+
+def _extending(catalog: Catalog, what: str) -> list[Component]:
+    found = catalog.of_kind("commands")
+    return [one for one in found if one.state == OK and one.facts is not None and one.facts.extends == what]
+
+
+def _called(component: Component, *arguments: Any, **options: Any) -> Any:
+    function = load(component)
+    try:
+        return function(*arguments, **options)
+    except ContextBenchError:
+        raise
+    except Exception as error:
+        raise PluginError(f"{component.id} failed: {type(error).__name__}: {error}") from error

@@ -86,18 +86,19 @@ def run(
     from context_bench.bench import runs
     from context_bench.bench.preparation import plan
     from context_bench.bench.run_parts import described_parts
-    from context_bench.plugins.lock import FILE_NAME, check_lock
 
     project = load_project(flags["project_path"])
     catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
     request = request_of(catalog, project, flags)
-    lock_path = (lock_file or Path(FILE_NAME)) if is_locked else None
+    lock_path = (lock_file or _usual_lock_file()) if is_locked else None
     allowed = _ALLOWED if request.max_failed is None else request.max_failed
     request = evolve(request, max_failed=allowed, locked=None if lock_path is None else str(lock_path))
     _warn_of_broken(catalog)
     parts = described_parts(catalog, request)
     plans = plan(catalog, request, warn if dry_run else None)
     if lock_path is not None and dry_run:
+        from context_bench.plugins.lock import check_lock
+
         check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
     if dry_run:
         from context_bench.bench.identity import oracles
@@ -120,7 +121,7 @@ def run(
         if path.exists():
             click.echo(f"The run is complete: context-bench report {path} --score-field KEY", err=True)
         return error.exit_code
-    from context_bench.cli.extensions import after_run, show_sections
+    from context_bench.cli.output import after_run, show_sections
 
     reports.write(result)
     if result_format == "table":
@@ -213,3 +214,9 @@ def _warn_of_broken(catalog: Catalog) -> None:
 
     for line in broken_plugins(catalog):
         warn(line)
+
+
+def _usual_lock_file() -> Path:
+    from context_bench.plugins.lock import FILE_NAME
+
+    return Path(FILE_NAME)

@@ -109,6 +109,11 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "survival": ("Survival", "context-bench-survival"),
         "word-count-match": ("WordCountMatchEvaluator", "context-bench-scorers-text"),
     },
+    "reporters": {
+        "csv": ("", "context-bench-reports"),
+        "html": ("", "context-bench-html"),
+        "markdown": ("", "context-bench-reports"),
+    },
     "systems": {
         "anthropic": ("AnthropicProxy", "context-bench-anthropic"),
         "bm25": ("BM25Passages", "context-bench-compress"),

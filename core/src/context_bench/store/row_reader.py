@@ -89,21 +89,10 @@ class RowReader:
             input_tokens, prompt_tokens, response_tokens, context_tokens, _, cost, cost_source = values[8:15]
             latency, system_latency, attempts, measured, reused = values[15:20]
             usage = Usage.read(output)
-        for values in failures:
-            verify(values)
-        for values in evaluations:
-            verify(values, [score for score in scores if score[1] == values[1]])
+        _verify(failures, evaluations, scores)
         if failures and not responses:
             latency, input_tokens, attempts = failures[0][6], failures[0][7], failures[0][5]
         response = output.get("response")
-        metadata: dict[str, Any] = {"attempts": attempts}
-        if usage is not None:
-            metadata["usage"] = usage.to_dict()
-        if reused:
-            metadata["reused"] = True
-        if measured is not None:
-            metadata |= from_json(measured)
-        metadata |= {name: output[name] for name in ("finish_reason", "model") if name in output}
         return EvalRow(
             system=self.systems[identity.slot],
             example_id=example_id,
@@ -111,16 +100,14 @@ class RowReader:
             input_tokens=input_tokens,
             prompt_tokens=context_tokens if prompt_tokens is None else prompt_tokens,
             response_tokens=response_tokens,
-            metadata=metadata,
+            metadata=_metadata(attempts, usage, reused, measured, output),
             latency=latency,
             dataset=label.dataset,
             response=response if isinstance(response, str) else None,
             output=output,
             errors=tuple(self._failure(values) for values in failures),
             unscored={self.evaluators[values[1]]: values[3] for values in evaluations if values[3] is not None},
-            details={
-                self.evaluators[values[1]]: from_json(values[4]) for values in evaluations if values[4] is not None
-            },
+            details=self._details(evaluations),
             headline=label.headline,
             keys=label.keys,
             position=identity.position,
@@ -134,14 +121,44 @@ class RowReader:
             system_latency=system_latency,
             baseline=baseline,
             reference=label.reference,
-            is_extra=self.reference is not None
-            and identity.slot == self.reference[0]
-            and identity.sample >= self.reference[1],
+            is_extra=self._is_extra(identity),
         )
+
+    def _is_extra(self, identity: RowId) -> bool:
+        """Whether a row says only how far the reference agrees with itself."""
+        if self.reference is None:
+            return False
+        slot, samples = self.reference[0], self.reference[1]
+        return identity.slot == slot and identity.sample >= samples
+
+    def _details(self, evaluations: list[Values]) -> dict[str, Any]:
+        return {self.evaluators[values[1]]: from_json(values[4]) for values in evaluations if values[4] is not None}
 
     def _failure(self, values: Values) -> Failure:
         _, stage, evaluator, kind, message, attempts, _, _, traceback, _ = values
         return Failure(stage, kind, message, self.evaluators.get(evaluator), attempts, traceback)
+
+
+def _verify(failures: list[Values], evaluations: list[Values], scores: list[Values]) -> None:
+    """Hold what was written of failures and scores against its check sums."""
+    for values in failures:
+        verify(values)
+    for values in evaluations:
+        verify(values, [score for score in scores if score[1] == values[1]])
+
+
+def _metadata(
+    attempts: int, usage: Usage | None, reused: bool, measured: str | None, output: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what a row says of its call beside what has a field of its own."""
+    metadata: dict[str, Any] = {"attempts": attempts}
+    if usage is not None:
+        metadata["usage"] = usage.to_dict()
+    if reused:
+        metadata["reused"] = True
+    if measured is not None:
+        metadata |= from_json(measured)
+    return metadata | {name: output[name] for name in ("finish_reason", "model") if name in output}
 
 
 class Baselines:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from context_bench.metrics.summary import NESTED, SCORES, SOURCES
 from context_bench.plugins.component_metadata import SummaryValue
 from context_bench.records import AGREEMENT, ANY_KEY
-from context_bench.results import EvalResult
+
+if TYPE_CHECKING:
+    from context_bench.results import EvalResult
 
 
 @frozen

@@ -1,11 +1,12 @@
-"""The table on a terminal."""
+"""Core's own reporters: the table on a terminal, and strict JSON. Other forms come from packages."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, TextIO
 
-from context_bench.reporters.table_columns import notes, one_line, score_table, table
-from context_bench.results import EvalResult
+from context_bench.results import EvalResult, row_to_dict, strict
+from context_bench.table_columns import notes, one_line, score_table, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,6 +46,22 @@ class TableReporter:
             console.print(drawn)
         for note in notes(result):
             console.print(Text(one_line(note)))
+
+
+class JsonReporter:
+    """Writes everything as strict JSON, row by row, so that a long run is never held whole."""
+
+    name = "json"
+
+    def write(self, result: EvalResult, stream: TextIO) -> None:
+        """Write an object with config, summary, timing, warnings and rows."""
+        head = json.dumps(result.to_dict(rows=False), indent=2, ensure_ascii=False, allow_nan=False)
+        stream.write(head.rstrip().removesuffix("}").rstrip() + ',\n  "rows": [')
+        separator = "\n    "
+        for row in result.rows:
+            stream.write(separator + json.dumps(strict(row_to_dict(row)), ensure_ascii=False, allow_nan=False))
+            separator = ",\n    "
+        stream.write("\n  ]\n}\n")
 
 
 def _drawn(headings: list[str], lines: list[list[str]], names: int = 1) -> Table:
