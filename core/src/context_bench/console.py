@@ -111,9 +111,9 @@ _UNPRINTABLE_OR_LINES = re.compile(f"[\x00-\x0a{_OBEYED}]")
 @lru_cache(maxsize=1)
 def _mark() -> str:
     """Return what stands for an escape sequence of ours until it is written; nobody else's text can know it."""
-    from secrets import token_hex
+    from os import urandom
 
-    return f"\ufdd0{token_hex(8)}"
+    return f"\ufdd0{urandom(8).hex()}"
 
 
 def _write(text: str, *, to_errors: bool) -> None:

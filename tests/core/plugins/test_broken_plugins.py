@@ -338,13 +338,22 @@ def test_a_key_of_another_that_no_manifest_tells_is_found_at_the_first_row(
     assert "acme-rival/rival" in done.err
 
 
-@pytest.mark.parametrize("path", ["", "."], ids=["python -m", "PYTHONPATH=."])
-def test_one_in_the_current_directory_is_ignored_unless_it_is_allowed(
-    site: Any, process: Run, workplace: Path, path: str
-) -> None:
+def test_python_m_does_not_look_into_the_current_directory(site: Any, process: Run, workplace: Path) -> None:
     site.basics()
     site.evaluator("acme-here", "here", wire="[{ always = true }]", folder=workplace)
-    both = os.pathsep.join(filter(None, [path, str(site.folder)]))
+    (workplace / "click.py").write_text("raise SystemExit('the wrong click')")
+    assert "acme-here" not in process("plugins", "list").words
+    done = process("run", "-s", "echo", "-d", "toy", "--format", "json", "-q")
+    assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0}
+    (workplace / "click.py").unlink()
+    allowed = {"CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY": "1"}
+    assert " here ok acme-here" in process("plugins", "list", **allowed).words
+
+
+def test_one_in_the_current_directory_is_ignored_unless_it_is_allowed(site: Any, process: Run, workplace: Path) -> None:
+    site.basics()
+    site.evaluator("acme-here", "here", wire="[{ always = true }]", folder=workplace)
+    both = os.pathsep.join([".", str(site.folder)])
     listed = process("plugins", "list", path=both)
     assert "! here blocked acme-here" in listed.words
     assert "it was found in the current directory, not among the installed packages" in listed.words

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-import warnings
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
-    warnings.showwarning = _in_one_line(warnings.showwarning)
-    code = execute(sys.argv[1:] if arguments is None else arguments)
-    gc.freeze()  # the process ends here: what is alive need not be searched for garbage
+    """Run the command line and leave with its exit code; what only lists is said again where nothing has changed."""
+    from context_bench.cli.kept import answer
+
+    try:
+        code = answer(sys.argv[1:] if arguments is None else arguments, _run)
+    except BrokenPipeError:
+        code = _left_alone()
     sys.exit(code)
+
+
+def _run(arguments: list[str], sources: list[str]) -> int:
+    import gc
+    import warnings
+
+    warnings.showwarning = _in_one_line(warnings.showwarning)
+    code = execute(arguments, sources)
+    gc.freeze()  # the process ends here: what is alive need not be searched for garbage
+    return code
+
+
+def _left_alone() -> int:
+    """Write no more: whoever read us has gone, which is their right."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _in_one_line(show: Any) -> Any:
@@ -30,20 +52,26 @@ def _in_one_line(show: Any) -> Any:
     return show_warning
 
 
-def execute(arguments: list[str]) -> int:
+def execute(arguments: list[str], sources: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     0 good; 1 an internal error; 2 usage, configuration or plugin trouble; 10 a gate is missed; 11 inconclusive; 12 too many
     rows failed; 130 interrupted.
+
+    Args:
+        arguments: The command line.
+        sources: Gets every file and folder that decided what is installed, and with what settings.
     """
     import click
 
     from context_bench.cli.app import app
+    from context_bench.cli.common import Catalogs
     from context_bench.console import tell
     from context_bench.errors import ContextBenchError
 
+    catalogs = Catalogs()
     try:
-        result = app.main(arguments, prog_name="context-bench", standalone_mode=False)
+        result = app.main(arguments, prog_name="context-bench", standalone_mode=False, obj=catalogs)
     except ContextBenchError as error:
         tell(f"Error: {error}")
         return error.exit_code
@@ -57,8 +85,8 @@ def execute(arguments: list[str]) -> int:
         tell("Interrupted.")
         return 130
     except BrokenPipeError:
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone, which is their right
-        return 0
+        return _left_alone()
+    finally:
+        if sources is not None:
+            sources.extend(catalogs.sources)
     return result if isinstance(result, int) else 0

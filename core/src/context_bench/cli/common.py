@@ -15,18 +15,42 @@ from context_bench.console import write_json as echo_json
 from context_bench.errors import ContextBenchError, UnknownNameError
 from context_bench.plugins.catalog import PACKAGE_HINT, Catalog
 from context_bench.plugins.discovery import discover
-from context_bench.plugins.settings import PluginSettings, load_project
+from context_bench.plugins.settings import PROJECT_FILE, PluginSettings, load_project
 
 __all__ = [
+    "Catalogs",
     "catalog_of_environment",
     "echo_json",
     "json_option",
+    "no_cache_option",
     "open_catalog",
     "plugin_option",
     "project_option",
     "warn",
     "wrapped",
 ]
+
+
+class Catalogs:
+    """What one call of the command line discovered: each catalog once, however often it is asked for."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[PluginSettings, Catalog]] = []
+
+    def get(self, settings: PluginSettings) -> Catalog:
+        """Return what is installed, under these settings."""
+        for known, catalog in self._found:
+            if known == settings:
+                return catalog
+        self._found.append((settings, discover(settings)))
+        return self._found[-1][1]
+
+    @property
+    def sources(self) -> list[str]:
+        """Every file and folder that decided what was found; empty when nothing was looked for."""
+        found = [source for _, catalog in self._found for source in catalog.sources]
+        return [PROJECT_FILE, *found] if found else []
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -43,6 +67,12 @@ project_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Project file.  [default: context-bench.toml here, if there is one]",
 )
+no_cache_option = click.option(
+    "--no-cache",
+    is_flag=True,
+    expose_value=False,
+    help="Look again, even where nothing has changed since the last look.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 
 
@@ -58,7 +88,10 @@ def open_catalog(switches: tuple[str, ...], project: Mapping[str, Any], without:
         UnknownNameError: A switch names nothing that is installed.
     """
     off = (f"no:{name}" for name in without)
-    catalog = discover(PluginSettings.read(project.get("plugins", {}), os.environ, (*switches, *off)))
+    context = click.get_current_context(silent=True)
+    catalogs = context.find_root().obj if context else None
+    settings = PluginSettings.read(project.get("plugins", {}), os.environ, (*switches, *off))
+    catalog = (catalogs if isinstance(catalogs, Catalogs) else Catalogs()).get(settings)
     known = {name for component in catalog for name in component.names}
     for switch in switches:
         if switch.removeprefix("no:") not in known:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
+from context_bench.cli.common import json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
 from context_bench.console import say, styled, wrapped, write_json
 from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, Catalog, Component, singular
@@ -167,6 +167,7 @@ def _group(kind: str) -> click.Group:
 
     @group.command("list", help=f"List the installed {kind}, one after the other.")
     @json_option
+    @no_cache_option
     @plugin_option
     @project_option
     def list_components(as_json: bool, plugin_switches: tuple[str, ...], project_path: Path | None) -> None:

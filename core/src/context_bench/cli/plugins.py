@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
+from context_bench.cli.common import json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
 from context_bench.cli.listing import listing, table
 from context_bench.console import say, write_json
@@ -26,6 +26,7 @@ def plugins() -> None:
 @click.option("--load", is_flag=True, help="Import every plugin too, which finds those that fail at it.")
 @click.option("--kind", type=click.Choice(KINDS), metavar="KIND", help=f"Only these: {', '.join(KINDS)}.")
 @json_option
+@no_cache_option
 @plugin_option
 @project_option
 def list_plugins(

@@ -165,10 +165,16 @@ class Component(NamedTuple):
 
 
 class Catalog:
-    """Every discovered component, in the order of kind and canonical id."""
+    """Every discovered component, in the order of kind and canonical id.
 
-    def __init__(self, components: Iterable[Component] = ()) -> None:
+    Attributes:
+        components: The components.
+        sources: Every file and folder that they come from, or would come from if it were there.
+    """
+
+    def __init__(self, components: Iterable[Component] = (), sources: Iterable[str] = ()) -> None:
         self.components = tuple(components)
+        self.sources = tuple(dict.fromkeys(sources))
 
     def __iter__(self) -> Iterator[Component]:
         return iter(self.components)

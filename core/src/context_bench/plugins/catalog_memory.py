@@ -35,7 +35,7 @@ def remembered_catalog(settings: PluginSettings) -> Catalog:
     _remembered.clear()
     if (
         surroundings == _surroundings(settings)
-        and max((stamp[0] for stamp in stamps if stamp), default=0) < started - _UNSETTLED
+        and max((max(stamp[:2]) for stamp in stamps if stamp), default=0) < started - _UNSETTLED
     ):
         _remembered.append(((surroundings, stamps), catalog))
     return catalog
@@ -46,23 +46,14 @@ def _surroundings(settings: PluginSettings) -> Any:
     return settings, tuple(sys.path), finders, os.getcwd(), [_stamp(place or os.curdir) for place in sys.path]
 
 
-def _stamps(catalog: Catalog) -> list[tuple[int, int, int] | None]:
-    """Return the time stamps of the folders of the path, and of the files that a catalog was made of."""
-    files = list(dict.fromkeys(sys.path))
-    for distribution in {component.distribution.name: component.distribution for component in catalog}.values():
-        metadata = f"{distribution.name.replace('-', '_')}-{distribution.version}.dist-info"
-        folder = os.path.join(distribution.location, metadata)
-        files += [
-            distribution.manifest_path or "",
-            os.path.join(folder, "entry_points.txt"),
-            os.path.join(folder, "METADATA"),
-        ]
-    return [_stamp(file or os.curdir) for file in files]
+def _stamps(catalog: Catalog) -> list[tuple[int, int, int, int] | None]:
+    """Return size, time stamps and inode of every file and folder that a catalog was made of."""
+    return [_stamp(source or os.curdir) for source in catalog.sources]
 
 
-def _stamp(path: str) -> tuple[int, int, int] | None:
+def _stamp(path: str) -> tuple[int, int, int, int] | None:
     try:
         found = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino

@@ -29,8 +29,10 @@ from context_bench.plugins.installed import (
     GROUP_PREFIX,
     Copy,
     copies,
+    distribution_sources,
     installed_distributions,
     missing_requirements,
+    path_sources,
     plugin_entry_points,
 )
 from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
@@ -51,11 +53,14 @@ def discover(settings: PluginSettings | None = None) -> Catalog:
         settings = PluginSettings.read(environ=os.environ)
     installed = installed_distributions()
     found: list[Component] = []
+    sources = path_sources()
     for name, distributions in installed.items():
-        if any(map(plugin_entry_points, distributions)):
-            found.extend(_components(name, distributions, installed, settings))
+        brings = any(map(plugin_entry_points, distributions))
+        sources += distribution_sources(distributions, brings)
+        if brings:
+            found.extend(_components(name, distributions, installed, settings, sources))
     found.sort(key=lambda component: (KINDS.index(component.kind), component.id))
-    return Catalog(settle_contests(settle_cards(settle_groups(found)), settings))
+    return Catalog(settle_contests(settle_cards(settle_groups(found)), settings), sources)
 
 
 class _Package(NamedTuple):
@@ -67,7 +72,11 @@ class _Package(NamedTuple):
 
 
 def _components(
-    name: str, distributions: list[Any], installed: Mapping[str, object], settings: PluginSettings
+    name: str,
+    distributions: list[Any],
+    installed: Mapping[str, object],
+    settings: PluginSettings,
+    sources: list[str],
 ) -> Iterator[Component]:
     every = copies(distributions)
     trusted = [copy for copy in every if settings.allow_current_directory or not _is_here(copy.folder)]
@@ -81,7 +90,7 @@ def _components(
         key = point.group.removeprefix(GROUP_PREFIX), point.name
         package = point.value.partition(":")[0].strip().partition(".")[0]
         if package not in packages:
-            packages[package] = _look_at(package, distribution)
+            packages[package] = _look_at(package, distribution, sources)
         if key[0] in KINDS and key not in listed:
             listed.add(key)
             facts = packages[package].manifest
@@ -198,10 +207,12 @@ def _not_an_entry_point(component: Component) -> Verdict:
     )
 
 
-def _look_at(package: str, distribution: Distribution) -> _Package:
+def _look_at(package: str, distribution: Distribution, sources: list[str]) -> _Package:
     exists, folders = _find(package)
+    sources += [place for place in (os.path.join(place, package) for place in sys.path) if os.path.isdir(place)]
     for folder in folders:
         path = os.path.join(folder, FILE_NAME)
+        sources += [folder, path]
         try:
             with open(path, "rb") as file:
                 source = file.read()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 GROUP_PREFIX = "context_bench."
@@ -37,6 +37,25 @@ def installed_distributions() -> dict[str, list[Any]]:
         if name:
             found.setdefault(name, []).append(metadata)
     return found
+
+
+def path_sources() -> list[str]:
+    """Return the folders of the path, and the files of the finders that installers added, which list packages too."""
+    finders = [sys.modules.get(getattr(finder, "__module__", "")) for finder in sys.meta_path]
+    files = [getattr(module, "__file__", None) for module in finders]
+    return [*sys.path, *(str(file) for file in files if file)]
+
+
+def distribution_sources(distributions: list[Any], brings_components: bool) -> Iterator[str]:
+    """Yield the files and folders that decide what is known of the copies of a distribution."""
+    for metadata in distributions:
+        place = str(getattr(metadata, "_path", ""))
+        if place:
+            yield place
+            yield os.path.join(place, "entry_points.txt")
+        if place and (brings_components or len(distributions) > 1 or not place.endswith(".dist-info")):
+            for name in ("METADATA", "PKG-INFO", "direct_url.json", "RECORD"):
+                yield os.path.join(place, name)
 
 
 def plugin_entry_points(metadata: Any) -> list[Any]:

@@ -1,0 +1,245 @@
+"""Answers that are kept: what a listing or a help said is said again, as long as nothing that decides it has changed.
+
+``main`` asks here before click or importlib.metadata are imported, so this module imports only what Python has loaded anyway.
+An answer is kept with the size, time stamps and inode of every file and folder that it came from, and with what it was asked
+under: arguments, path, working directory, settings, terminal, language, versions. What changed less than two seconds before
+it was looked at may change again within one tick of a file system's clock, so such an answer is not kept.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+
+from context_bench import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+FORMAT = 1
+UNSETTLED = 2_000_000_000
+"""Nanoseconds for which a changed file may change again without a new time stamp: file systems count in ticks of up to 2 s."""
+
+VARIABLES = (
+    *("CONTEXT_BENCH_PLUGINS", "CONTEXT_BENCH_DISABLE_PLUGINS", "CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY"),
+    *("COLUMNS", "LINES", "TERM", "NO_COLOR", "FORCE_COLOR", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES"),
+)
+"""Environment variables that decide what a listing says, beside those that decide what Python's path is."""
+
+LISTS = ("plugins", "datasets", "systems", "evaluators", "metrics")
+COMMANDS = ("run", "resume", "rescore", "report", "export", "lock", "explain", *LISTS)
+_FLAG = "--no-cache"
+_SWITCH = "CONTEXT_BENCH_NO_CACHE"
+_MOST = 64
+_LONGEST = 16 * 2**20
+
+
+def is_listing(arguments: list[str]) -> bool:
+    """Whether a call only tells what is installed, without an import of it and without a file of the user's choice."""
+    if arguments in (["--help"], ["-h"]):
+        return True
+    if len(arguments) == 2 and arguments[0] in COMMANDS:
+        return arguments[1] in ("--help", "-h") or (arguments[0] in LISTS and arguments[1] == "list")
+    if arguments[1:2] != ["list"] or arguments[0] not in LISTS:
+        return False
+    return not any(argument.startswith(("--load", "--project", "--wired-to")) for argument in arguments)
+
+
+def answer(arguments: list[str], run: Callable[[list[str], list[str]], int]) -> int:
+    """Say again what was kept for a call, or run it and keep what it says; return the exit code.
+
+    Args:
+        arguments: The command line.
+        run: Runs it, and puts every file and folder that the answer came from into the list that it is given.
+    """
+    asked = [one for one in arguments if one != _FLAG]
+    if asked == ["--version"]:
+        sys.stdout.write(f"context-bench, version {__version__}\n")
+        return 0
+    if not is_listing(asked):
+        return run(arguments, [])
+    off = _FLAG in arguments or os.environ.get(_SWITCH, "0") not in ("", "0")
+    if off or os.name != "posix" or not hasattr(sys.stdout, "buffer") or not hasattr(sys.stderr, "buffer"):
+        return run(asked, [])
+    try:
+        key = _key(asked)
+        path = _path(key)
+    except (OSError, ValueError):  # no home, or no working directory
+        return run(asked, [])
+    said = _kept(path, key)
+    if said is None:
+        return _listen(asked, run, path, key)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(said)
+    sys.stdout.flush()
+    return 0
+
+
+def _key(arguments: list[str]) -> tuple[Any, ...]:
+    """Return everything beside files that decides an answer."""
+    out, size = sys.__stdout__, None
+    if out is not None:
+        try:
+            size = tuple(os.get_terminal_size(out.fileno()))
+        except (OSError, ValueError):
+            size = None
+    return (
+        *(FORMAT, __version__, tuple(arguments), sys.version, sys.executable, sys.prefix, tuple(sys.flags)),
+        *(tuple(sys.warnoptions), tuple(sys.path), tuple(map(_name, sys.meta_path)), tuple(map(_name, sys.path_hooks))),
+        *(os.getcwd(), os.geteuid(), tuple(map(os.environ.get, VARIABLES))),
+        *(size, sys.stdout.isatty(), sys.stderr.isatty(), sys.stdout.encoding, sys.stdout.errors),
+    )
+
+
+def _name(thing: Any) -> str:
+    kind = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _path(key: tuple[Any, ...]) -> str:
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    if not home.startswith("/"):
+        home = os.path.join(os.path.expanduser("~"), ".cache")
+        if not home.startswith("/"):
+            raise ValueError("no home")
+    number = int.from_bytes(marshal.dumps(key, 2), "little") % (2**61 - 1)  # the file holds the whole key
+    return os.path.join(home, "context-bench", f"{number:016x}.kept")
+
+
+def _kept(path: str, key: tuple[Any, ...]) -> bytes | None:
+    """Return what is kept, if only its owner could have written it and every file is as it was."""
+    try:
+        if not _is_ours(os.lstat(os.path.dirname(path)), 0o040000):
+            return None
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(descriptor)
+        if not _is_ours(found, 0o100000) or found.st_size > _LONGEST:
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
+            kept_key, stamps, said = marshal.loads(file.read())
+        if kept_key != key or not isinstance(said, bytes):
+            return None
+        stat = os.stat
+        for place, stamp in stamps.items():
+            try:
+                now = stat(place)
+            except (OSError, ValueError):
+                if stamp is not None:
+                    return None
+                continue
+            if stamp != (now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino):
+                return None
+    except (OSError, ValueError, EOFError, TypeError, AttributeError):  # a torn file
+        return None
+    finally:
+        os.close(descriptor)
+    return said
+
+
+def _is_ours(found: os.stat_result, kind: int) -> bool:
+    return found.st_mode & 0o170000 == kind and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+
+
+def _listen(arguments: list[str], run: Callable[[list[str], list[str]], int], path: str, key: tuple[Any, ...]) -> int:
+    """Run a call and keep what it writes to standard output, if that is all that happens."""
+    from io import BytesIO, TextIOWrapper
+    from time import time_ns
+
+    class Heard(BytesIO):
+        """What is written, on its way to where it was meant to go."""
+
+        def __init__(self, stream: Any) -> None:
+            super().__init__()
+            self.stream = stream
+
+        def write(self, written: Any) -> int:
+            super().write(written)
+            return int(self.stream.write(written))
+
+        def flush(self) -> None:
+            self.stream.flush()
+
+        def isatty(self) -> bool:
+            return bool(self.stream.isatty())
+
+        def fileno(self) -> int:
+            return int(self.stream.fileno())
+
+    started, sources = time_ns(), list[str]()
+    out, errors = sys.stdout, sys.stderr
+    heard, heard_of_errors = Heard(out.buffer), Heard(errors.buffer)
+    sys.stdout = TextIOWrapper(heard, out.encoding, out.errors, write_through=True)
+    sys.stderr = TextIOWrapper(heard_of_errors, errors.encoding, errors.errors, write_through=True)
+    try:
+        code = run(arguments, sources)
+        sys.stdout.flush()
+    finally:
+        said, told = heard.getvalue(), heard_of_errors.getvalue()
+        sys.stdout, sys.stderr = out, errors
+    if code == 0 and sources and not told:
+        _keep(path, key, started, [*sources, *_code()], said)
+    return code
+
+
+def _code() -> Iterable[str]:
+    """Return the files of every module that took part, but for those that come with Python."""
+    own = os.path.dirname(os.__file__)
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and (os.path.dirname(file) != own or "-packages" in file):
+            yield from (file, os.path.dirname(file))
+
+
+def _keep(path: str, key: tuple[Any, ...], started: int, sources: list[str], said: bytes) -> None:
+    stamps: dict[str, tuple[int, int, int, int] | None] = {}
+    for place in dict.fromkeys(place or os.curdir for place in sources):
+        try:
+            now = os.stat(place)
+            stamps[place] = now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino
+        except (OSError, ValueError):
+            stamps[place] = None
+            now = _folder_of(place)  # what is not there now may have been there when it was looked for
+        if max(now.st_mtime_ns, now.st_ctime_ns) > started - UNSETTLED:
+            return
+    missing = [place for place, stamp in stamps.items() if stamp is None]
+    for place in missing:
+        if os.path.dirname(place) in stamps:  # whoever puts a file there changes the folder
+            del stamps[place]
+    folder, new = os.path.dirname(path), f"{path}.{os.getpid()}.new"
+    try:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        if not os.path.lexists(folder):
+            os.mkdir(folder, 0o700)
+        if not _is_ours(os.lstat(folder), 0o040000):
+            return
+        _clear(folder)
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(marshal.dumps((key, stamps, said), 2))
+        os.replace(new, path)
+    except OSError:  # nowhere to keep it: the answer has been given, only the next one is not quicker
+        return
+
+
+def _folder_of(place: str) -> os.stat_result:
+    """Return what is known of the nearest folder that there is above a place."""
+    while True:
+        place = os.path.dirname(place) or os.curdir
+        try:
+            return os.stat(place)
+        except (OSError, ValueError):
+            if place in (os.curdir, "/"):
+                raise
+
+
+def _clear(folder: str) -> None:
+    """Remove the oldest answers where there are many."""
+    found = sorted(os.scandir(folder), key=lambda entry: entry.stat(follow_symlinks=False).st_mtime_ns)
+    for entry in found[: max(0, len(found) - _MOST)]:
+        os.unlink(entry.path)

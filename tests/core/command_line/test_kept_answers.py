@@ -1,0 +1,332 @@
+"""Listings and helps that are said again without a look at what is installed: never when anything that decides has changed."""
+
+from __future__ import annotations
+
+import json
+import marshal
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+from attrs import define, field
+
+from context_bench import __version__
+from context_bench.cli import kept
+from context_bench.plugins.ownership import COMMANDS
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="answers are kept where files have owners")
+
+START = """
+import json, os, sys, site
+site.addsitedir(os.environ["SITE"])
+opened = []
+def hear(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir") and isinstance(arguments[0], str):
+        opened.append(os.path.abspath(arguments[0]))
+from context_bench.cli import kept, main
+kept.UNSETTLED = int(os.environ.get("UNSETTLED", "0"))
+sys.addaudithook(hear)
+try:
+    main(sys.argv[1:])
+finally:
+    with open(os.environ["SEEN"], "w") as file:
+        json.dump({"modules": sorted(sys.modules), "opened": opened}, file)
+"""
+MANIFEST = """schema = 1
+api = "1.0"
+[evaluators.{name}]
+summary = "{summary}"
+class = "Evaluator"
+primary = "one"
+version = "1"
+scores.one = {{}}
+"""
+
+
+@define
+class Place:
+    """An environment with a site folder, a working directory and a home of its own."""
+
+    folder: Path
+    environ: dict[str, str] = field(factory=dict)
+
+    @property
+    def site(self) -> Path:
+        return self.folder / "site"
+
+    @property
+    def work(self) -> Path:
+        return self.folder / "work"
+
+    @property
+    def cache(self) -> Path:
+        return self.folder / "cache" / "context-bench"
+
+    def install(self, name: str, version: str = "1.0", place: Path | None = None, summary: str = "Scores") -> Path:
+        package = (place or self.site) / name
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("raise SystemExit('imported')\n")
+        (package / "context_bench_plugin.toml").write_text(MANIFEST.format(name=name, summary=summary))
+        info = self.site / f"{name}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n")
+        (info / "entry_points.txt").write_text(f"[context_bench.evaluators]\n{name} = {name}:Evaluator\n")
+        (info / "RECORD").write_text("")
+        return package
+
+    def info(self, name: str) -> Path:
+        [found] = self.site.glob(f"{name}-*.dist-info")
+        return found
+
+    def call(self, *arguments: str, **environ: str) -> tuple[str, bool, dict[str, Any]]:
+        """Return what a call says, whether it was said again, and what it looked at."""
+        done = subprocess.run(
+            [sys.executable, str(self.folder / "bin" / "start.py"), *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.work,
+            env={
+                **{name: value for name, value in os.environ.items() if not name.startswith("CONTEXT_BENCH")},
+                "XDG_CACHE_HOME": str(self.folder / "cache"),
+                "SITE": str(self.site),
+                "SEEN": str(self.folder / "seen.json"),
+                "COLUMNS": "120",
+                **self.environ,
+                **environ,
+            },
+        )
+        assert done.returncode == 0, done.stderr
+        seen = json.loads((self.folder / "seen.json").read_text())
+        return done.stdout, "click" not in seen["modules"], seen
+
+    def kept(self, *arguments: str) -> str:
+        """Return what is said again; another test may touch the checkout once, which must be noticed."""
+        for _ in range(30):
+            said, is_kept, _ = self.call(*arguments)
+            if is_kept:
+                return said
+            sleep(0.3)  # the clock of the files may be ahead of ours
+        raise AssertionError("never kept")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    found = Place(tmp_path)
+    found.site.mkdir()
+    found.work.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "start.py").write_text(START)
+    found.install("acme_first")
+    bystander = found.site / "bystander-1.0.dist-info"
+    bystander.mkdir()
+    (bystander / "METADATA").write_text("Metadata-Version: 2.1\nName: bystander\nVersion: 1.0\n")
+    (bystander / "entry_points.txt").write_text("[console_scripts]\nby = acme_first:main\n")
+    return found
+
+
+def rewrite(path: Path, before: str, after: str) -> None:
+    """Edit a file in place so that its size, inode and modification time stay."""
+    found = path.stat()
+    text = path.read_text()
+    assert before in text
+    with path.open("r+") as file:
+        file.write(text.replace(before, after))
+        file.truncate()
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def editable(place: Place, where: str, summary: str = "Lies elsewhere") -> None:
+    if not (place.folder / where / "acme_editable").exists():
+        source = place.folder / where
+        place.install("acme_editable", place=source, summary=summary)
+        url = {"url": source.as_uri(), "dir_info": {"editable": True}}
+        (place.info("acme_editable") / "direct_url.json").write_text(json.dumps(url))
+    (place.site / "_acme_editable.pth").write_text(f"{place.folder / where}\n")
+
+
+def upgrade(place: Place) -> None:
+    place.info("acme_first").rename(place.site / "acme_first-1.1.dist-info")
+
+
+def uninstall(place: Place) -> None:
+    shutil.rmtree(place.site / "acme_first")
+    shutil.rmtree(place.info("acme_first"))
+
+
+def manifest(place: Place) -> Path:
+    return place.site / "acme_first" / "context_bench_plugin.toml"
+
+
+def another_place(place: Place) -> None:
+    editable(place, "elsewhere")
+    moved = place.folder / "moved" / "acme_editable"
+    shutil.copytree(place.folder / "elsewhere" / "acme_editable", moved)
+    rewrite(moved / "context_bench_plugin.toml", "Lies elsewhere", "Lies somewhere")
+    (place.site / "_acme_editable.pth").write_text(f"{moved.parent}\n")
+
+
+CHANGES: dict[str, Callable[[Place], object]] = {
+    "a package is installed": lambda place: place.install("acme_second"),
+    "a package is upgraded": upgrade,
+    "a package is uninstalled": uninstall,
+    "only its metadata is removed": lambda place: shutil.rmtree(place.info("acme_first")),
+    "only its code is removed": lambda place: shutil.rmtree(place.site / "acme_first"),
+    "a manifest is edited": lambda place: rewrite(manifest(place), "Scores", "Counts"),
+    "a manifest is removed": lambda place: manifest(place).unlink(),
+    "a manifest is replaced": lambda place: manifest(place).write_text("schema = 1\n"),
+    "an entry point is renamed": lambda place: rewrite(
+        place.info("acme_first") / "entry_points.txt", "acme_first =", "acme_third ="
+    ),
+    "a requirement is added": lambda place: rewrite(
+        place.info("acme_first") / "METADATA", "\n\n", "\nRequires-Dist: nowhere-to-be-found\n\n"
+    ),
+    "a package that had none gets an entry point": lambda place: (
+        place.site / "bystander-1.0.dist-info" / "entry_points.txt"
+    ).write_text("[context_bench.systems]\nby = acme_first:main\n"),
+    "an editable package is installed": lambda place: editable(place, "elsewhere"),
+    "an editable package moves": another_place,
+    "another folder comes first in the path": lambda place: place.environ.update(
+        PYTHONPATH=str(place.folder / "elsewhere")
+    ),
+    "a plugin is switched off": lambda place: place.environ.update(CONTEXT_BENCH_DISABLE_PLUGINS="acme_first"),
+    "a project file is written": lambda place: (place.work / "context-bench.toml").write_text(
+        '[plugins]\ndisable = ["acme_first"]\n'
+    ),
+    "the terminal is made narrow": lambda place: place.environ.update(COLUMNS="40"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_nothing_is_said_again_when(place: Place, change: Callable[[Place], object]) -> None:
+    before, was_kept, _ = place.call("plugins", "list")
+    assert not was_kept
+    assert place.kept("plugins", "list") == before
+    change(place)
+    after, is_kept, _ = place.call("plugins", "list")
+    truth, was_kept, _ = place.call("plugins", "list", "--no-cache")
+    assert (after, is_kept, was_kept) == (truth, False, False)
+    if "PYTHONPATH" not in place.environ:
+        assert after != before
+
+
+def test_an_edit_of_an_editable_package_and_of_a_shadow_is_seen(place: Place) -> None:
+    editable(place, "elsewhere")
+    (place.folder / "first" / "acme_first").mkdir(parents=True)
+    place.environ["PYTHONPATH"] = str(place.folder / "first")
+    place.kept("plugins", "list")
+    rewrite(place.folder / "elsewhere" / "acme_editable" / "context_bench_plugin.toml", "Lies", "Sits")
+    said, is_kept, _ = place.call("plugins", "list")
+    assert ("Sits elsewhere" in said, is_kept) == (True, False)
+    place.kept("plugins", "list")
+    (place.folder / "first" / "acme_first" / "__init__.py").write_text("")
+    said, is_kept, _ = place.call("plugins", "list")
+    assert (said, is_kept) == (place.call("plugins", "list", "--no-cache")[0], False)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["plugins", "list"], ["plugins", "list", "--json"], ["--help"], ["run", "--help"]]
+)
+def test_every_file_that_was_read_decides(place: Place, arguments: list[str]) -> None:
+    editable(place, "elsewhere")
+    _, _, seen = place.call(*arguments, "--no-cache")
+    place.kept(*arguments)
+    [path] = place.cache.glob("*.kept")
+    _, stamps, _ = marshal.loads(path.read_bytes())
+    known = {os.path.realpath(place.work / name) for name in stamps}
+    own = os.path.dirname(os.__file__)
+    unknown = {
+        name
+        for name in map(os.path.realpath, seen["opened"])
+        if name not in known
+        and (os.path.exists(name) or os.path.dirname(name) not in known)
+        and not name.endswith(".pyc")
+        and not name.startswith((str(place.folder / "cache"), "/dev/", "/proc/"))
+        and (not name.startswith(own) or "-packages" in name)
+        and not name.endswith("seen.json")
+    }
+    sources = {name for name in unknown if name.endswith("__pycache__")}
+    assert unknown - sources == set()
+
+
+def test_a_kept_answer_costs_no_import(place: Place) -> None:
+    place.kept("plugins", "list", "--json")
+    said, is_kept, seen = place.call("plugins", "list", "--json")
+    assert is_kept
+    assert json.loads(said)
+    assert not {"click", "importlib_metadata", "tomli", "attr", "hashlib", "re"} & (
+        set(seen["modules"]) - set(_modules_of_an_empty_start())
+    )
+
+
+def _modules_of_an_empty_start() -> list[str]:
+    code = "import sys, json, os, site; print(json.dumps(sorted(sys.modules)))"
+    found: list[str] = json.loads(subprocess.check_output([sys.executable, "-c", code], text=True))
+    return found
+
+
+def test_only_its_owner_can_have_written_what_is_said_again(place: Place) -> None:
+    place.kept("plugins", "list")
+    [path] = place.cache.glob("*.kept")
+    assert [oct(place.cache.stat().st_mode & 0o777), oct(path.stat().st_mode & 0o777)] == ["0o700", "0o600"]
+    path.chmod(0o620)
+    assert not place.call("plugins", "list")[1]
+    place.kept("plugins", "list")
+    place.cache.chmod(0o777)
+    assert not place.call("plugins", "list")[1]
+    place.cache.chmod(0o700)
+    [path] = place.cache.glob("*.kept")
+    elsewhere = place.folder / "elsewhere" / "kept"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    assert not place.call("plugins", "list")[1]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x00", b"(((((", marshal.dumps((1, 2)), marshal.dumps(((), {}, "text"))])
+def test_a_torn_file_is_not_believed(place: Place, damage: bytes) -> None:
+    said = place.kept("plugins", "list")
+    [path] = place.cache.glob("*.kept")
+    path.write_bytes(damage)
+    assert place.call("plugins", "list")[:2] == (said, False)
+    assert place.kept("plugins", "list") == said
+
+
+def test_it_can_be_switched_off_and_needs_no_home(place: Place) -> None:
+    said = place.call("plugins", "list", CONTEXT_BENCH_NO_CACHE="1")[0]
+    assert not place.cache.exists()
+    (place.folder / "cache").write_text("no folder")
+    assert place.call("plugins", "list")[:2] == (said, False)
+    assert place.call("plugins", "list")[:2] == (said, False)
+
+
+def test_what_changed_a_moment_ago_is_not_kept(place: Place) -> None:
+    place.call("plugins", "list", UNSETTLED=str(10**15))
+    assert list(place.cache.glob("*")) == []
+
+
+def test_a_faulty_setting_is_told_each_time(place: Place) -> None:
+    (place.work / "context-bench.toml").write_text("[plugins]\ndisabel = []\n")
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="disabel"):
+            place.call("plugins", "list")
+
+
+def test_the_version_needs_no_look_at_anything(place: Place) -> None:
+    said, is_kept, _ = place.call("--version")
+    assert (said, is_kept) == (f"context-bench, version {__version__}\n", True)
+
+
+def test_only_what_lists_is_kept() -> None:
+    assert set(kept.COMMANDS) == set(COMMANDS[""])
+    assert set(kept.LISTS) == {name for name, below in COMMANDS.items() if "list" in below}
+    listings = [["--help"], ["run", "--help"], ["plugins", "list", "--json"], ["datasets", "list", "-p", "no:x"]]
+    others = [[], ["run", "-d", "x"], ["plugins", "list", "--load"], ["plugins", "check", "--help"]]
+    others += [["preflight", "--help"], ["plugins", "list", "--project", "x.toml"], ["plugins", "show", "x"]]
+    assert list(map(kept.is_listing, listings + others)) == [True] * len(listings) + [False] * len(others)
