@@ -35,7 +35,7 @@ def remembered_catalog(settings: PluginSettings) -> Catalog:
     _remembered.clear()
     if (
         surroundings == _surroundings(settings)
-        and max((max(stamp[:2]) for stamp in stamps if stamp), default=0) < started - _UNSETTLED
+        and max((stamp[0] for stamp in stamps if stamp), default=0) < started - _UNSETTLED
     ):
         _remembered.append(((surroundings, stamps), catalog))
     return catalog
