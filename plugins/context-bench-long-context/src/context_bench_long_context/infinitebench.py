@@ -153,8 +153,8 @@ def choice_of_four(response: str, answers: Sequence[Any]) -> float:
 def choice_of_function(response: str, answers: Sequence[Any]) -> float:
     """Return whether a response states the function with the error, by letter or by name.
 
-    The last letter from A to J that stands alone counts, as in the authors' script of today; the figure of their first table
-    (37.06 for GPT-4, where this gives 59.90) is of an earlier rule that found fewer of the stated answers.
+    The last letter from A to J that stands alone counts. The published figure for GPT-4 is 37.06, and this gives 59.90: no
+    rule that we tried gives the published one, and we do not know which was used.
     """
     texts = [str(answer) for answer in answers]
     name, letter = texts[0], texts[-1]
