@@ -57,8 +57,8 @@
 
   // ---- the list
   const counted = make("p", { role: "status", class: "note", id: "counted" });
-  const inner = make("div", { role: "rowgroup" });
-  const viewport = make("div", { class: "viewport", tabindex: "0", role: "presentation", "aria-label": "Rows" }, inner);
+  const inner = make("div", { role: "presentation" });
+  const viewport = make("div", { class: "viewport", tabindex: "-1", role: "rowgroup", "aria-label": "Rows" }, inner);
   const head = make("div", { class: "grid-head", role: "row" });
   const grid = make("div", { class: "grid", role: "grid", "aria-labelledby": "rows-heading", "aria-colcount": String(columns.length) },
     make("div", { role: "rowgroup" }, head), viewport);
@@ -71,16 +71,19 @@
   function draw() {
     const start = Math.max(0, first() - SPARE), end = Math.min(order.length, first() + Math.ceil(viewport.clientHeight / ROW) + SPARE);
     const offset = viewport.scrollTop - (viewport.scrollTop * scale() % ROW) - (first() * ROW) ;
+    const isHere = viewport.contains(document.activeElement);
     inner.replaceChildren();
     for (let n = start; n < end; n++) {
       const i = order[n];
       const row = make("div", { class: n === active ? "grid-row active" : "grid-row", role: "row", id: "row-" + n, "aria-rowindex": String(n + 2),
-        onclick: () => { active = n; draw(); open(n); } }, columns.map(column => cell(column, i)));
+        tabindex: n === active ? "0" : "-1", "aria-selected": String(n === active), onclick: () => { active = n; draw(); open(n); } }, columns.map(column => cell(column, i)));
       row.style.gridTemplateColumns = template;
       row.style.top = (scale() === 1 ? n * ROW : n * ROW + offset) + "px";
       inner.append(row);
     }
-    viewport.setAttribute("aria-activedescendant", order.length && active >= start && active < end ? "row-" + active : "");
+    const current = document.getElementById("row-" + active);  // the focus goes with the active row, and stays here when it is not seen
+    if (!current && inner.firstChild) inner.firstChild.setAttribute("tabindex", "0");
+    if (isHere && !dialog.open) (current || viewport).focus({ preventScroll: true });
   }
   function cell(column, i) {
     if (!column.system) return make("span", { role: "gridcell" }, shown(column.value(i)));
@@ -149,7 +152,7 @@
       make("button", { type: "button", onclick: () => dialog.close(), id: "close" }, "close")), heading, body);
   document.body.append(dialog);
   dialog.addEventListener("keydown", event => { if (event.key === "ArrowLeft") step(-1); else if (event.key === "ArrowRight") step(1); });
-  dialog.addEventListener("close", () => viewport.focus());
+  dialog.addEventListener("close", () => (document.getElementById("row-" + active) || viewport).focus({ preventScroll: true }));
   function step(by) { move(active + by); open(active); }
   async function open(n) {
     if (!order.length) return;
@@ -171,7 +174,7 @@
     const answer = await fetch(data.address + i);
     return answer.ok ? answer.json() : null;
   }
-  const text = (value, label) => make("div", { class: "text", tabindex: "0", role: "region", "aria-label": label }, value);
+  const text = (value, label) => make("div", { class: "text", tabindex: "0", role: "group", "aria-label": label }, value);
   function excerpts(i) {
     return [make("p", { class: "note" }, "The full texts of this line are not in the file; context-bench view shows them."),
       data.question ? text(data.question[i], "Question") : null, data.gold ? make("p", {}, "Right answer: ", data.gold[i]) : null,
@@ -214,7 +217,7 @@
   function difference(before, after, system) {
     const left = before.match(/\s*\S+/g) || [], right = after.match(/\s*\S+/g) || [];
     const kept = aligned(left.map(word => word.trim()), right.map(word => word.trim()));
-    const box = make("div", { class: "text", tabindex: "0", role: "region", "aria-label": "Context of " + system + " against the original" });
+    const box = make("div", { class: "text", tabindex: "0", role: "group", "aria-label": "Context of " + system + " against the original" });
     let i = 0, j = 0, removed = 0;
     const put = (tag, words) => { if (words.length) box.append(tag ? make(tag, {}, words.join("")) : visible(words.join(""))); };
     for (let k = 0; k <= kept.length; k++) {
@@ -267,7 +270,7 @@
 
   // ---- keys of the whole page, and a run that goes on
   document.addEventListener("keydown", event => {
-    if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(document.activeElement.tagName)) { event.preventDefault(); search.focus(); }
+    if (event.key === "/" && !/INPUT|TEXTAREA/.test(document.activeElement.tagName)) { event.preventDefault(); search.focus(); }
   });
   const status = document.querySelector("[data-status]");
   if (status && status.classList.contains("warning")) {
