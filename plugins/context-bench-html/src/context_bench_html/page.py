@@ -61,6 +61,7 @@ def report_page(result: Any, found: SideBySide, run: Any, opened: Opened) -> Ite
         "heat_maps": _heat_maps(found),
         "counts": _counts(states),
         "lines": len(found.lines),
+        "better": found.better,
         "left_out": opened.texts.left_out,
         "provenance": provenance_of(result),
         "rows": rows_payload(found, states, opened.texts, opened.address),
