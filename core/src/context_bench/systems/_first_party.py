@@ -29,3 +29,4 @@ from context_bench_python import PythonSystem as PythonSystem  # type: ignore[im
 from context_bench_python import PythonTransformer as PythonTransformer  # type: ignore[import-not-found, unused-ignore]
 from context_bench_replay import Replay as Replay  # type: ignore[import-not-found, unused-ignore]
 from context_bench_sessions import Recorded as Recorded  # type: ignore[import-not-found, unused-ignore]
+from context_bench_upstream import ForwardedContext as ForwardedContext  # type: ignore[import-not-found, unused-ignore]

@@ -46,18 +46,13 @@ class Survival:
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         """Return the scores; nothing when the example has no context, or the output has none."""
-        before, region = given(original)
+        before, _ = given(original)
         after = left(original, processed)
         if before is None or after is None:
             return {}
-        future = original.get("future") or references(original)
-        asked = probes(before, region, future, self._most, self._seed)
-        texts = [told(message) for message in after]
-        if processed.get("messages") is None:
-            texts += standing(before[slice(*region)], text_of(processed["context"]))
-        whole = "\n".join(texts)
-        seen = {one.text for line in whole.splitlines() for one in literals(line)}
-        kept = {id(probe): probe.answer in seen or holds(whole, probe.answer) for probe in asked}
+        asked = asked_of(original, self._most, self._seed)
+        texts = _texts(original, processed, after)
+        kept = {id(probe): is_kept for probe, is_kept in zip(asked, _kept(texts, asked), strict=True)}
         found = {
             **_shares(asked, kept),
             "bound": _share([kept[id(probe)] and is_bound(probe, texts) for probe in asked]),
@@ -67,6 +62,34 @@ class Survival:
         if any(message.get("tool_calls") for message in before):
             found["pair_faults"] = float(pair_faults(before, after))
         return {key: value for key, value in found.items() if value is not None}
+
+
+def asked_of(original: Mapping[str, Any], most: int = 400, seed: int = 0) -> list[Probe]:
+    """Return the probes of an example: those of a session's region, or of a plain context."""
+    before, region = given(original)
+    if before is None:
+        return []
+    return probes(before, region, original.get("future") or references(original), most, seed)
+
+
+def kept_probes(original: Mapping[str, Any], processed: Mapping[str, Any], asked: Sequence[Probe]) -> list[bool]:
+    """Return of each probe whether its answer is in what a system left; none is where it left nothing that can be read."""
+    after = left(original, processed)
+    return [False] * len(asked) if after is None else _kept(_texts(original, processed, after), asked)
+
+
+def _kept(texts: Sequence[str], asked: Sequence[Probe]) -> list[bool]:
+    whole = "\n".join(texts)
+    seen = {one.text for line in whole.splitlines() for one in literals(line)}
+    return [probe.answer in seen or holds(whole, probe.answer) for probe in asked]
+
+
+def _texts(original: Mapping[str, Any], processed: Mapping[str, Any], after: Sequence[Message]) -> list[str]:
+    texts = [told(message) for message in after]
+    before, region = given(original)
+    if processed.get("messages") is None and before is not None:
+        texts += standing(before[slice(*region)], text_of(processed["context"]))
+    return texts
 
 
 def given(original: Mapping[str, Any]) -> tuple[list[Message] | None, tuple[int, int]]:

@@ -1,0 +1,105 @@
+"""Held against chance: each row of a compressor beside its controls at the tokens that it really kept."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from context_bench.messages import whole_text
+from context_bench.runs import Run
+from context_bench_controls.choosing import NAMES, SEEDS, chosen, share
+from context_bench_controls.units import region_of, tokens_of
+from context_bench_survival import asked_of, given, kept_probes, left
+
+IDLE = 0.98
+"""A row whose region keeps more than this share of its tokens is one in which the system did nothing."""
+
+
+@frozen(eq=False)
+class Held:
+    """One row held against its controls.
+
+    Attributes:
+        system, example_id, cluster: Whose row it is, and the session that it belongs to.
+        tokens: Tokens of the region as given.
+        ratio: The share of them that the system kept.
+        values: The system's share of literals, by ``needed`` and ``all``; None where there is none to ask about.
+        controls: The same by control; of ``random`` the mean of the draws.
+        spread: Standard deviation of the draws of ``random``, by ``needed`` and ``all``.
+    """
+
+    system: str
+    example_id: str
+    cluster: str
+    tokens: int
+    ratio: float
+    values: Mapping[str, float | None]
+    controls: Mapping[str, Mapping[str, float | None]]
+    spread: Mapping[str, float]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the system did nothing to the row."""
+        return self.ratio > IDLE
+
+
+def held_rows(run: Run, seeds: int = SEEDS) -> Iterator[Held]:
+    """Yield the rows of a run that put out messages or a context, each beside its controls.
+
+    Args:
+        run: The run; it must have kept its examples.
+        seeds: Draws of the random control.
+    """
+    for example in run.examples():
+        if example.content is None:
+            continue
+        for _, row in run.rows_of(example.identity):
+            if not row.errors:
+                found = held(example.content, row.output, row.system, example.id, seeds)
+                if found is not None:
+                    yield found
+
+
+def held(
+    original: Mapping[str, Any], output: Mapping[str, Any], system: str, example_id: str, seeds: int = SEEDS
+) -> Held | None:
+    """Return a row beside its controls; None when it has no context, no output of one, or nothing to ask about."""
+    before, region = given(original)
+    after = left(original, output)
+    if before is None or after is None:
+        return None
+    asked = asked_of(original)
+    found = region_of(before, region, asked)
+    if not asked or not found.tokens:
+        return None
+    stays = [*before[: region[0]], *before[region[1] :]]
+    achieved = max(0, sum(map(_size, after)) - sum(map(_size, stays)))
+    kept = kept_probes(original, output, asked)
+    needed = [is_kept for is_kept, probe in zip(kept, asked, strict=True) if probe.needed]
+    budget = min(achieved, found.tokens)
+    draws = [chosen(found, "random", budget, seed) for seed in range(seeds)]
+    controls: dict[str, dict[str, float | None]] = {}
+    spread: dict[str, float] = {}
+    for kind in ("needed", "all"):
+        for name in NAMES[1:]:
+            controls.setdefault(name, {})[kind] = share(found, chosen(found, name, budget), kind == "needed")
+        drawn = [value for draw in draws if (value := share(found, draw, kind == "needed")) is not None]
+        controls.setdefault("random", {})[kind] = statistics.fmean(drawn) if drawn else None
+        spread[kind] = statistics.stdev(drawn) if len(drawn) > 1 else 0.0
+    return Held(
+        system=system,
+        example_id=example_id,
+        cluster=str(original.get("session_id") or example_id),
+        tokens=found.tokens,
+        ratio=achieved / found.tokens,
+        values={"needed": sum(needed) / len(needed) if needed else None, "all": sum(kept) / len(kept)},
+        controls=controls,
+        spread=spread,
+    )
+
+
+def _size(message: Mapping[str, Any]) -> int:
+    return tokens_of(whole_text(message))

@@ -1,0 +1,127 @@
+"""The table: for each system its advantage over random deletion, with an interval over sessions."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from context_bench_compare.intervals import Interval, TooFew, difference_interval
+from context_bench_controls.choosing import NAMES
+from context_bench_controls.measuring import Held
+
+HEADINGS = ("system", "literals", "rows", "idle", "ratio", "kept", *NAMES, "advantage", "interval", "best control")
+
+
+@frozen
+class Line:
+    """One system, over the rows in which it did something.
+
+    Attributes:
+        system: Its label.
+        kind: ``needed`` or ``all``.
+        rows: Rows that count; those without such a literal do not.
+        idle: Rows in which it did nothing, which count nowhere else.
+        ratio: Median share of the region's tokens that it kept; None without rows.
+        kept: Mean share of the literals that it kept.
+        controls: The same by control.
+        advantage: Mean of its share less that of random deletion, paired by row.
+        interval: Of the advantage, or why there is none.
+        best: The best control, and the mean advantage over it.
+    """
+
+    system: str
+    kind: str
+    rows: int
+    idle: int
+    ratio: float | None
+    kept: float | None
+    controls: dict[str, float]
+    advantage: float | None
+    interval: Interval | TooFew
+    best: tuple[str, float] | None
+
+
+def lines_of(held: Sequence[Held], confidence: float = 0.95) -> list[Line]:
+    """Return two lines for each system, for the literals that were needed and for all."""
+    systems = dict.fromkeys(one.system for one in held)
+    return [
+        _line([one for one in held if one.system == system], system, kind, confidence)
+        for system in systems
+        for kind in ("needed", "all")
+    ]
+
+
+def _line(rows: Sequence[Held], system: str, kind: str, confidence: float) -> Line:
+    acting = [one for one in rows if not one.is_idle and one.values[kind] is not None]
+    idle = sum(one.is_idle for one in rows)
+    if not acting:
+        return Line(system, kind, 0, idle, None, None, {}, None, TooFew("no row in which it did something"), None)
+    kept = [float(one.values[kind] or 0.0) for one in acting]
+    controls = {name: [float(one.controls[name][kind] or 0.0) for one in acting] for name in NAMES}
+    means = {name: statistics.fmean(values) for name, values in controls.items()}
+    differences = np.array(kept) - np.array(controls["random"])
+    names = {cluster: number for number, cluster in enumerate(dict.fromkeys(one.cluster for one in acting))}
+    clusters = np.array([names[one.cluster] for one in acting], dtype=np.int64)
+    best = max(means, key=lambda name: means[name])
+    return Line(
+        system=system,
+        kind=kind,
+        rows=len(acting),
+        idle=idle,
+        ratio=statistics.median(one.ratio for one in acting),
+        kept=statistics.fmean(kept),
+        controls=means,
+        advantage=float(differences.mean()),
+        interval=difference_interval(differences, clusters, confidence),
+        best=(best, statistics.fmean(kept) - means[best]),
+    )
+
+
+def cells(line: Line) -> list[str | None]:
+    """Return the cells of a line, below :data:`HEADINGS`."""
+    shown = [None if name not in line.controls else f"{line.controls[name]:.4f}" for name in NAMES]
+    interval = (
+        f"[{line.interval.low:+.4f}, {line.interval.high:+.4f}]" if isinstance(line.interval, Interval) else "too few"
+    )
+    return [
+        line.system,
+        line.kind,
+        str(line.rows),
+        str(line.idle),
+        None if line.ratio is None else f"{line.ratio:.3f}",
+        None if line.kept is None else f"{line.kept:.4f}",
+        *shown,
+        None if line.advantage is None else f"{line.advantage:+.4f}",
+        interval,
+        None if line.best is None else f"{line.best[1]:+.4f} over {line.best[0]}",
+    ]
+
+
+def line_to_dict(line: Line) -> dict[str, Any]:
+    """Return a line as JSON-like values."""
+    interval: dict[str, Any] = (
+        {
+            "low": line.interval.low,
+            "high": line.interval.high,
+            "confidence": line.interval.confidence,
+            "method": line.interval.method,
+        }
+        if isinstance(line.interval, Interval)
+        else {"too_few": line.interval.reason}
+    )
+    return {
+        "system": line.system,
+        "literals": line.kind,
+        "rows": line.rows,
+        "idle_rows": line.idle,
+        "ratio": line.ratio,
+        "kept": line.kept,
+        "controls": line.controls,
+        "advantage": line.advantage,
+        "interval": interval,
+        "best_control": None if line.best is None else {"name": line.best[0], "advantage": line.best[1]},
+    }

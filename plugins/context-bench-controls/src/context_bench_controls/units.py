@@ -1,0 +1,117 @@
+"""Units: the lines of a region that controls keep or drop, and which literals stand in each. No text is built for a control."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from context_bench_survival import Probe
+from context_bench_survival.literals import holds, literals, unescaped
+
+LONGEST = 400
+"""Letters of a unit; longer lines - JSON on one line, prose without line ends - are parted between sentences or values."""
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_PLACES = re.compile(r"(?<=[.!?;,])\s+|(?<=[}\]]),")
+
+
+@frozen(eq=False)
+class Unit:
+    """A line of the region, or the arguments of a call.
+
+    Attributes:
+        message: Index of its message.
+        tokens: Its tokens.
+        needs: Index of the unit with the call that its result answers; None for what answers no call in the region.
+        is_result: Whether it is part of a tool's result.
+    """
+
+    message: int
+    tokens: int
+    needs: int | None
+    is_result: bool
+
+
+@frozen(eq=False)
+class Region:
+    """What controls choose from.
+
+    Attributes:
+        units: In order.
+        tokens: Tokens of all of them.
+        holders: For each probe the indexes of the units that hold its answer.
+        needed: For each probe whether the recorded agent used it.
+    """
+
+    units: Sequence[Unit]
+    tokens: int
+    holders: Sequence[frozenset[int]]
+    needed: Sequence[bool]
+
+
+def region_of(messages: Sequence[Mapping[str, Any]], region: tuple[int, int], asked: Sequence[Probe]) -> Region:
+    """Return the units of a region, with the probes that each of them holds.
+
+    Args:
+        messages: The messages in the canonical form.
+        region: The first of the region, and the one behind its last.
+        asked: The probes of the row.
+    """
+    units: list[Unit] = []
+    texts: list[str] = []
+    calls: dict[str, int] = {}
+    for number in range(*region):
+        message = messages[number]
+        for call in message.get("tool_calls") or ():
+            calls[call["id"]] = len(units)
+            units.append(Unit(number, tokens_of(str(call["arguments"])), None, False))
+            texts.append(str(call["arguments"]))
+        is_result = message["role"] == "tool"
+        needs = calls.get(message.get("tool_call_id", "")) if is_result else None
+        for piece in pieces(str(message["content"])):
+            units.append(Unit(number, tokens_of(piece), needs, is_result))
+            texts.append(piece)
+    return Region(units, sum(unit.tokens for unit in units), _holders(texts, asked), [one.needed for one in asked])
+
+
+def pieces(text: str) -> Iterable[str]:
+    """Yield the lines of a text, long ones parted where a sentence or a value ends.
+
+    >>> list(pieces("one\\n\\ntwo"))
+    ['one', 'two']
+    """
+    for line in text.splitlines():
+        if len(line) <= LONGEST:
+            if line.strip():
+                yield line
+            continue
+        start = 0
+        for place in _PLACES.finditer(line):
+            if place.end() - start >= LONGEST // 4:
+                yield line[start : place.end()]
+                start = place.end()
+        if line[start:].strip():
+            yield line[start:]
+
+
+def tokens_of(text: str) -> int:
+    r"""Return the matches of ``\w+|[^\w\s]`` in a text: the rule of a run's own tokenizer."""
+    return len(_TOKEN.findall(text))
+
+
+def _holders(texts: Sequence[str], asked: Sequence[Probe]) -> list[frozenset[int]]:
+    """Return for each probe the units that hold it: by an index of literals, and by a search for those that it lacks."""
+    index: dict[str, set[int]] = {}
+    whole = [text + "\n" + unescaped(text) if "\\" in text else text for text in texts]
+    for number, text in enumerate(whole):
+        for line in text.splitlines():
+            for one in literals(line):
+                index.setdefault(one.text, set()).add(number)
+    found = []
+    for probe in asked:
+        holding = index.get(probe.answer) or {n for n, text in enumerate(whole) if holds(text, probe.answer)}
+        found.append(frozenset(holding))
+    return found

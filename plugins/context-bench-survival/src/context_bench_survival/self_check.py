@@ -1,0 +1,72 @@
+"""The run part ``survival-check``: a run in which doing nothing does not score 1.0, or an empty region scores, exits with 2.
+
+It needs no system of its own: for every example of the run the evaluator is asked about the example itself, unchanged, and about
+the example without its region. Rows of the system ``identity`` are looked at too, as they were scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from context_bench.console import warn
+from context_bench.records import EvalRow
+from context_bench_survival.evaluators import Survival, given
+
+FAILED = 2
+"""Exit code of a run whose self-check fails: its numbers mean nothing."""
+
+SHOWN = 5
+
+
+class SelfCheck:
+    """Checks the evaluator on the examples of the run, and says so when it fails."""
+
+    name = "survival-check"
+
+    def __init__(self) -> None:
+        self._faults: list[str] = []
+
+    def row_finished(self, row: EvalRow) -> str | None:
+        """Look at the scores of a system that changes nothing; the run goes on in any case, so that all faults are told."""
+        if "kept_ratio" in row.scores and row.system == "identity":
+            self._faults += [f"{row.example_id}: identity {fault}" for fault in unsound(row.scores, 1.0)]
+        return None
+
+    def finished(self, run: Any) -> int | None:
+        """Return 2 when anything was wrong, and tell the first few faults."""
+        from context_bench.runs import open_run
+
+        with open_run(run.config["run_file"]) as opened:
+            for example in opened.examples():
+                if example.content is not None:
+                    self._faults += [f"{example.id}: {fault}" for fault in faults_of(example.content)]
+        for fault in self._faults[:SHOWN]:
+            warn(f"Self-check: {fault}.")
+        if self._faults:
+            warn(
+                f"The self-check of survival failed in {len(self._faults)} places: its scores in this run mean nothing."
+            )
+        return FAILED if self._faults else None
+
+
+def faults_of(example: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the scores of an unchanged example, and of one whose region is empty."""
+    before, region = given(example)
+    if before is None:
+        return
+    kind = "messages" if example.get("messages") else "context"
+    unchanged = {kind: example[kind]}
+    emptied = {"messages": [*before[: region[0]], *before[region[1] :]]} if kind == "messages" else {"context": ""}
+    evaluator = Survival()
+    yield from (f"unchanged, {fault}" for fault in unsound(evaluator.score(example, unchanged), 1.0))
+    yield from (f"with an empty region, {fault}" for fault in unsound(evaluator.score(example, emptied), 0.0))
+
+
+def unsound(scores: Mapping[str, float], wanted: float) -> Iterator[str]:
+    """Yield which scores are not what an unchanged (1.0) or an emptied (0.0) context must have."""
+    for key, value in scores.items():
+        if (key.startswith("survival_") or key == "bound") and value != wanted:
+            yield f"{key} is {value:.4f} and must be {wanted}"
+        elif key in ("invented", "pair_faults") and wanted == 1.0 and value:
+            yield f"{key} is {value:.4f} and must be 0"

@@ -1,0 +1,60 @@
+"""The self-check: a sound evaluator passes, a broken one makes the run exit with 2 and says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_bench.cli import execute
+from context_bench_survival import Survival
+
+pytest.importorskip("context_bench_compress")
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> list[str]:
+    """Return the arguments of a run over a small session."""
+    call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    text = "the server listens on 8443 since monday\nthe old mirror is kept in /srv/qx/layers today"
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "why?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": text},
+        {"role": "assistant", "content": "port 8443"},
+    ]
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(messages))
+    dataset = f"sessions,path={path},cuts=last,tail=0,min_tokens=1"
+    return [
+        "--dataset",
+        dataset,
+        "--system",
+        "identity",
+        "--part",
+        "survival-check",
+        "--run-file",
+        str(tmp_path / "r.sqlite"),
+    ]
+
+
+def test_a_sound_run_passes(arguments: list[str]) -> None:
+    assert execute(["run", *arguments]) == 0
+
+
+def test_a_broken_evaluator_makes_the_run_exit_with_2(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sound = Survival.score
+
+    def broken(self: Any, original: Any, processed: Any) -> dict[str, float]:
+        return {**sound(self, original, processed), "survival_all": 0.5, "invented": 1.0}
+
+    monkeypatch.setattr(Survival, "score", broken)
+    assert execute(["run", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert "survival_all is 0.5000 and must be 1.0" in told
+    assert "invented is 1.0000 and must be 0" in told
+    assert "The self-check of survival failed" in told

@@ -1,0 +1,190 @@
+"""The recording upstream, with a small proxy between: what the proxy forwards is kept, paired with its row and measured."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from context_bench import evaluate
+from context_bench.errors import ConfigurationError
+from context_bench_upstream import ForwardedContext, RecordingUpstream, messages_of
+
+pytest.importorskip("context_bench_openai")
+
+
+def ask(url: str, path: str, body: Any, **headers: str) -> tuple[str, bytes]:
+    request = urllib.request.Request(
+        url + path, json.dumps(body).encode(), {"content-type": "application/json", **headers}
+    )
+    with urllib.request.urlopen(request, timeout=20) as found:
+        return found.headers["content-type"], found.read()
+
+
+class Proxy:
+    """Passes requests on to an upstream, every text of a tool cut to its first line; counts what it sends by itself."""
+
+    def __init__(self) -> None:
+        self.upstream = ""
+        self.forwards = True
+        self.sent: list[bytes] = []
+        proxy = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                for message in body["messages"]:
+                    if message["role"] in ("tool", "system"):
+                        message["content"] = message["content"].splitlines()[0]
+                raw = json.dumps(body).encode()
+                answer = json.dumps({"choices": [{"message": {"role": "assistant", "content": "cached"}}]}).encode()
+                if proxy.forwards:
+                    proxy.sent.append(raw)
+                    passed = urllib.request.Request(
+                        proxy.upstream + self.path, raw, {"content-type": "application/json"}
+                    )
+                    with urllib.request.urlopen(passed, timeout=20) as found:
+                        answer = found.read()
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    made = Proxy()
+    yield made
+    made.stop()
+
+
+class Kept:
+    name = "kept"
+
+    def score(self, original: Any, processed: Any) -> dict[str, float]:
+        return {"kept": float("second" in processed["context"])}
+
+
+def test_what_was_forwarded_is_paired_with_its_row(proxy: Proxy) -> None:
+    system = ForwardedContext(base_url=proxy.url, api_key="", max_retries=0)
+    proxy.upstream = system.upstream.url
+    rows = [{"id": str(n), "context": f"first {n}\nsecond {n}", "question": f"what is {n}?"} for n in range(6)]
+    result = evaluate(system, rows, [Kept()], progress=False, max_workers=4)
+    assert [row.output["context"] for row in result.rows] == [f"first {n}" for n in range(6)]
+    assert [row.output["forwarded"]["body"] for row in result.rows] == [
+        json.loads(next(raw for raw in proxy.sent if f"what is {n}?".encode() in raw)) for n in range(6)
+    ]
+    assert all(row.response == "ok" and row.scores == {"kept": 0.0} for row in result.rows)
+    assert all(row.context_tokens == row.input_tokens - 2 for row in result.rows)  # by the run's own tokenizer
+    system.close()
+
+
+def test_a_session_is_measured_on_the_messages_that_were_forwarded(proxy: Proxy) -> None:
+    survival = pytest.importorskip("context_bench_survival")
+    call = {"id": "c1", "name": "read", "arguments": "{}"}
+    text = "the server listens on 8443 since monday\nthe old mirror is kept in /srv/qx/layers today"
+    messages = [
+        {"role": "user", "content": "why?"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": text},
+        {"role": "user", "content": "go on"},
+    ]
+    system = ForwardedContext(base_url=proxy.url, api_key="", layout="messages")
+    proxy.upstream = system.upstream.url
+    example = {"id": "s", "messages": messages, "region": [1, 3], "future": [":8443"]}
+    output = system.process(example)
+    system.close()
+    assert output["messages"][1:3] == [messages[1], {**messages[2], "content": text.splitlines()[0]}]
+    assert output["region"] == [1, 3]
+    scores = survival.Survival().score(example, output)
+    assert (scores["survival_needed"], scores["survival_all"], scores["pair_faults"]) == (1.0, 0.5, 0.0)
+
+
+def test_a_proxy_that_forwards_nothing_fails_the_row(proxy: Proxy) -> None:
+    proxy.forwards = False
+    system = ForwardedContext(base_url=proxy.url, api_key="")
+    with pytest.raises(ConfigurationError, match="forwarded nothing"):
+        system.process({"context": "c", "question": "q"})
+    system.close()
+
+
+def test_a_taken_port_is_named() -> None:
+    with RecordingUpstream() as upstream:
+        port = int(upstream.url.rpartition(":")[2])
+        with pytest.raises(ConfigurationError, match=f"127.0.0.1:{port}"):
+            ForwardedContext(base_url="http://127.0.0.1:9", port=port)
+
+
+BODIES = {
+    "/v1/chat/completions": {"messages": [{"role": "user", "content": "hi"}]},
+    "/v1/responses": {"input": "hi"},
+    "/v1/messages": {"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]},
+}
+
+
+@pytest.mark.parametrize("path", BODIES)
+@pytest.mark.parametrize("stream", [False, True])
+def test_three_interfaces_are_answered_and_recorded(path: str, stream: bool) -> None:
+    with RecordingUpstream(reply="fine") as upstream:
+        kind, text = ask(
+            upstream.url, path, {**BODIES[path], "model": "m", "stream": stream}, authorization="Bearer secret"
+        )
+        [found] = upstream.take()
+        assert not upstream.take()
+    assert ("event-stream" in kind) is stream
+    assert b"fine" in text
+    assert "authorization" not in found.headers
+    assert messages_of(found.dialect, found.body) == [{"role": "user", "content": "hi"}]
+
+
+def test_a_reader_can_answer_in_its_place() -> None:
+    with (
+        RecordingUpstream(reply="from the reader") as reader,
+        RecordingUpstream(forward_to=reader.url + "/v1") as upstream,
+    ):
+        _, text = ask(upstream.url, "/v1/chat/completions", BODIES["/v1/chat/completions"])
+        assert json.loads(text)["choices"][0]["message"]["content"] == "from the reader"
+        assert len(upstream.take()) == len(reader.take()) == 1
+    with RecordingUpstream(forward_to=reader.url) as upstream, pytest.raises(urllib.error.HTTPError, match="502"):
+        ask(upstream.url, "/v1/chat/completions", BODIES["/v1/chat/completions"])
+
+
+def test_responses_and_blocks_are_read_as_messages() -> None:
+    call = {"id": "t", "name": "read", "arguments": '{"a": 1}'}
+    blocks = [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "read", "input": {"a": 1}}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "r"}]}],
+        },
+    ]
+    items = [
+        {"type": "function_call", "call_id": "t", "name": "read", "arguments": '{"a": 1}'},
+        {"type": "function_call_output", "call_id": "t", "output": "r"},
+    ]
+    expected = [
+        {"role": "system", "content": "s"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "r", "tool_call_id": "t"},
+    ]
+    assert messages_of("messages", {"system": [{"type": "text", "text": "s"}], "messages": blocks}) == expected
+    assert messages_of("responses", {"instructions": "s", "input": items}) == expected
