@@ -18,6 +18,8 @@ from context_bench_survival.literals import holds, unescaped
     [
         ("the total was 1,234.50 after 42 rows", [("number", "1,234.50"), ("number", "42")]),
         ("one digit 7 is no literal", []),
+        ("in all $1,818 for $25 of $HOME", [("number", "1,818"), ("number", "25")]),
+        ("</summary> then <tail/>", []),
         ("released v2.14.3 on 2025-03-01", [("version", "v2.14.3"), ("date", "2025-03-01")]),
         (
             "open /etc/nginx/nginx.conf and src/app/main.py:93",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 CLASSES = ("url", "hash", "date", "version", "path", "flag", "identifier", "number")
 
 _PATTERN = re.compile(
-    r"""(?<![\w.$\\/:-])(?:
+    r"""(?<![\w.\\/:-])(?<!\$(?=\D))(?:
       (?P<url>(?:https?|ftp|wss?)://[^\s<>"'`)\]}|\\]+)
     | (?P<hash>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}
         |0x[0-9a-fA-F]{4,}
@@ -21,7 +21,7 @@ _PATTERN = re.compile(
     | (?P<date>\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?
         |\d{1,2}[./]\d{1,2}[./]\d{4}|\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?![\w:])
     | (?P<version>v?\d+\.\d+\.\d+(?:[-+.][0-9A-Za-z.-]*[0-9A-Za-z])?)(?![\w])
-    | (?P<path>(?:~|\.{1,2})?/(?:[\w.@+-]+/)*[\w.@+-]*[\w]
+    | (?P<path>(?<!<)(?:~|\.{1,2})?/(?:[\w.@+-]+/)*[\w.@+-]*[\w]
         |[A-Za-z]:\\(?:[\w.@ +-]+\\)*[\w.@+-]+
         |(?:[\w@+-][\w.@+-]*/)+[\w.@+-]*\.[A-Za-z]\w{0,7}
         |[\w-]+\.(?:py|js|ts|tsx|jsx|json|toml|ya?ml|md|txt|rs|go|java|c|h|cpp|sh|css|html|sql|lock|cfg|ini|log|csv|xml))(?![\w/])
