@@ -7,6 +7,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "baseline": ("baseline", "context-bench-compare"),
         "check": ("check", "context-bench-kit"),
         "compare": ("compare", "context-bench-compare"),
+        "controls": ("controls", "context-bench-controls"),
         "disable": ("disable", "context-bench-kit"),
         "doctor": ("doctor", "context-bench-preflight"),
         "enable": ("enable", "context-bench-kit"),
@@ -114,6 +115,9 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "html": ("", "context-bench-html"),
         "markdown": ("", "context-bench-reports"),
     },
+    "run_parts": {
+        "survival-check": ("SelfCheck", "context-bench-survival"),
+    },
     "systems": {
         "anthropic": ("AnthropicProxy", "context-bench-anthropic"),
         "bm25": ("BM25Passages", "context-bench-compress"),
@@ -124,6 +128,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "command": ("Command", "context-bench-command"),
         "command-transformer": ("CommandTransformer", "context-bench-command"),
         "embeddings": ("EmbeddingPassages", "context-bench-compress"),
+        "forwarded": ("ForwardedContext", "context-bench-upstream"),
         "gemini-cli": ("GeminiCLI", "context-bench-command"),
         "head": ("Head", "context-bench-compress"),
         "identity": ("Identity", "context-bench-compress"),
@@ -156,6 +161,7 @@ NEEDS: dict[str, str] = {
     "context-bench-agents": "context-bench-huggingface",
     "context-bench-anthropic": "context-bench-http context-bench-openai",
     "context-bench-code-datasets": "context-bench-huggingface",
+    "context-bench-controls": "context-bench-compare context-bench-sessions context-bench-survival",
     "context-bench-html": "context-bench-compare",
     "context-bench-instruction": "context-bench-huggingface context-bench-http context-bench-openai context-bench-anthropic context-bench-judging context-bench-judge",
     "context-bench-judge": "context-bench-http context-bench-openai context-bench-anthropic context-bench-judging",
@@ -200,6 +206,10 @@ FLAGS: dict[str, tuple[str, str]] = {
 COMMANDS: dict[str, tuple[str, str]] = {
     "baseline": ("Runs that a team has agreed to hold others against.", "context-bench-compare"),
     "compare": ("Tell which system is better, by how much and how surely.", "context-bench-compare"),
+    "controls": (
+        "Hold each row of a run's compressors against deletion at random, at the tokens that it really kept.",
+        "context-bench-controls",
+    ),
     "datasets fetch": ("Download datasets into a folder, for a machine without network.", "context-bench-huggingface"),
     "datasets preview": ("Show the first examples of a dataset as systems get them.", "context-bench-huggingface"),
     "doctor": ("Look over this installation: versions, plugins, keys, endpoints.", "context-bench-preflight"),
