@@ -16,7 +16,7 @@ import pytest
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.runner.limits import Limiter
-from context_bench.runner.refusals import is_refusal, wait_asked_for
+from context_bench.runner.rate_headers import is_refusal, wait_asked_for
 
 
 class RefusedError(Exception):

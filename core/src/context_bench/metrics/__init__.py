@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from context_bench.metrics.money import Cost
 from context_bench.metrics.ranking import ParetoRank
 from context_bench.metrics.scores import (
     Agreement,
@@ -14,7 +13,7 @@ from context_bench.metrics.scores import (
     percentile,
 )
 from context_bench.metrics.speed import Latency, SpeedRank, TimeToFirstToken, Waiting
-from context_bench.metrics.tokens import CompressionRatio, CostOfPass, PromptTokens, TrueCompression
+from context_bench.metrics.tokens import CompressionRatio, Cost, CostOfPass, PromptTokens, TrueCompression
 
 __all__ = [
     "Agreement",

@@ -24,10 +24,9 @@ from context_bench.runner.endpoints import (
 )
 from context_bench.runner.failures import DeadSystemError
 from context_bench.runner.job import Job
-from context_bench.runner.limits import FULL, Limiter
-from context_bench.runner.line import Line
+from context_bench.runner.limits import FULL, Limiter, Line
 from context_bench.runner.parts import Slot
-from context_bench.runner.refusals import headers_of, is_refusal, pause, wait_asked_for
+from context_bench.runner.rate_headers import headers_of, is_refusal, pause, wait_asked_for
 from context_bench.runner.stopping import Stop, message_of
 
 __all__ = ["Admission", "PauseEndedError", "Place", "close_systems", "endpoint_of", "max_tokens_of", "model_of"]

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from context_bench.runner.pace import Pace
+from context_bench.runner.pace import Pace, Sendings
 from context_bench.runner.rate_headers import Advice
-from context_bench.runner.sendings import Sendings
 
 WINDOWS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0)
 """Seconds for which endpoints count; the longest is doubled where it is not enough."""

@@ -13,7 +13,7 @@ from context_bench.records import Failure, Usage
 from context_bench.runner.answer import Answer, Measured, Timing, models_of, take_apart
 from context_bench.runner.job import Job
 from context_bench.runner.parts import Scorer
-from context_bench.runner.refusals import is_refusal
+from context_bench.runner.rate_headers import is_refusal
 from context_bench.runner.scoring import Scoring, scores_only
 from context_bench.runner.stopping import is_ours
 from context_bench.secrecy import Secrecy
