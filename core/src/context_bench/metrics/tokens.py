@@ -1,4 +1,4 @@
-"""Metrics of tokens and money: what a transformer saved, what endpoints report, what a passing row took, and what rows cost."""
+"""Metrics of tokens and money: what a transformer saved, what endpoints report, what passing rows took, and what rows cost."""
 
 from __future__ import annotations
 
