@@ -283,5 +283,5 @@ def context_bench(
 
 
 def _allowed(site: Site, arguments: tuple[str, ...]) -> list[str]:
-    """Return what may be used: what a test installed, and the package of the command that it calls."""
-    return [*site.names, *(TOOLS[str(word)] for word in arguments[:2] if str(word) in TOOLS)]
+    """Return what may be used: what a test installed, the package of the command that it calls, and the reports for files."""
+    return [*site.names, *(TOOLS[str(word)] for word in arguments[:2] if str(word) in TOOLS), "context-bench-reports"]

@@ -1,4 +1,4 @@
-"""What an endpoint says of its limits, in headers and by refusing: how much it allows, how much is left, and when it is all there again.
+"""What an endpoint says of its limits, in headers and by refusing: how much it allows, what is left, when all is there again.
 
 Read are the patterns that many servers share, whatever stands before them: ``PREFIX-limit-requests``, ``-remaining-tokens``
 and ``-reset-requests``, ``PREFIX-requests-limit`` and its like, ``ratelimit-limit`` without a kind (requests), the window of
