@@ -53,65 +53,91 @@ MANIFEST = """
     api = "1.0"
     [hooks.hook]
     summary = "Does something"
+    implements = {implements}
 """
+WATCHES = '["run_started", "row_finished", "run_finished"]'
+ADJUSTS = '["adjust_wiring"]'
 FAILING = {
     "raises at import": ("raise RuntimeError('out of order')", "loading it raised RuntimeError: out of order"),
+    "leaves at import": ("raise SystemExit(0)", "acme-hook/hook is switched off: loading it raised SystemExit: 0"),
+    "leaves when it is called": (
+        ADJUST.replace("decisions = [", "raise SystemExit(0)\n        decisions = ["),
+        "acme-hook/hook is switched off: adjust_wiring raised SystemExit: 0",
+    ),
+    "does more than it says": (
+        WATCH,
+        "acme-hook/hook is switched off: registering it raised ValueError: it implements ",
+    ),
     "raises when it is called": (
         ADJUST.replace("decisions = [", "raise KeyError('gone')\n        decisions = ["),
-        "The hook context_bench_adjust_wiring of acme-hook/hook failed: KeyError: 'gone'",
+        "The hook acme-hook/hook is switched off: adjust_wiring raised KeyError: 'gone'",
     ),
     "returns no plan": (
         ADJUST.replace("return evolve(plan, decisions=tuple(decisions))", "return 5"),
-        "The hook context_bench_adjust_wiring of acme-hook/hook returned int",
+        "The hook acme-hook/hook is switched off: adjust_wiring returned int, not a plan",
     ),
     "is misspelt": (
         ADJUST.replace("context_bench_adjust_wiring", "context_bench_adjust_wirng"),
-        "The hooks of acme-hook/hook cannot be registered: PluginValidationError",
+        "The hook acme-hook/hook is switched off: registering it raised PluginValidationError",
     ),
     "takes an argument that there is not": (
         ADJUST.replace("(plan)", "(plan, weather)"),
-        "The hooks of acme-hook/hook cannot be registered: PluginValidationError",
+        "The hook acme-hook/hook is switched off: registering it raised PluginValidationError",
     ),
 }
 
 
-def add_hook(site: Any, code: str, target: str = "acme_hook") -> None:
+def add_hook(site: Any, code: str, target: str = "acme_hook", implements: str = ADJUSTS) -> None:
     site.basics()
     site.evaluator("acme-one", "one", wire="[{ always = true }]")
-    site.add("acme-hook", code=code, manifest=MANIFEST, entry_points={"hooks": {"hook": target}})
+    manifest = MANIFEST.format(implements=implements)
+    site.add("acme-hook", code=code, manifest=manifest, entry_points={"hooks": {"hook": target}})
 
 
 def test_a_hook_adjusts_the_wiring_and_the_change_is_stored(site: Any, context_bench: Run) -> None:
     add_hook(site, ADJUST)
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--hook", "hook")
     assert json.loads(done.out)["rows"][0]["scores"] == {"one": 1.0}
-    done = context_bench("run", "-s", "echo", "-d", "toy", "--dry-run")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "--dry-run", "--hook", "hook")
+    assert "hook acme-hook/hook 1.0: adjust_wiring (manifest " in done.words
     assert "- bench-basics/exact taken out by a hook" in done.words
 
 
-def test_the_change_of_a_hook_is_drift(site: Any, context_bench: Run) -> None:
-    add_hook(site, ADJUST)
+def test_what_can_change_a_run_is_not_active_unless_it_is_named(site: Any, context_bench: Run) -> None:
+    add_hook(site, "raise SystemExit('imported')")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")
+    assert (done.code, json.loads(done.out)["rows"][0]["scores"]) == (0, {"exact": 1.0, "one": 1.0})
+    assert "switched off" not in done.err
+
+
+def test_a_locked_run_loads_no_hook_that_is_not_locked(site: Any, context_bench: Run, workplace: Path) -> None:
+    add_hook(site, "raise SystemExit('imported')", implements=WATCHES)
     assert context_bench("lock", "-s", "echo", "-d", "toy", "-p", "no:hook").code == 0
-    assert context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked", "-p", "no:hook").code == 0
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked")
-    assert (done.code, "bench-basics/exact is gone (was: always)" in done.words) == (2, True)
+    assert (done.code, "switched off" in done.err) == (0, False)
+    assert "The hook acme-hook/hook is not in context-bench.lock, so this locked run does not load it." in done.words
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked", "--hook", "hook")
+    assert (done.code, "the hook acme-hook/hook was asked for, but is not in the lock file" in done.words) == (2, True)
+    assert context_bench("lock", "-s", "echo", "-d", "toy").code == 0
+    assert list(json.loads((workplace / "context-bench.lock").read_text())["hooks"]) == ["acme-hook/hook"]
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked", "-p", "no:hook")
+    assert (done.code, "the hook acme-hook/hook is locked, but not active now" in done.words) == (2, True)
 
 
 def test_a_hook_watches_a_run(site: Any, context_bench: Run, workplace: Path) -> None:
-    add_hook(site, WATCH, "acme_hook:Watch")
+    add_hook(site, WATCH, "acme_hook:Watch", WATCHES)
     assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 0
     assert (workplace / "watched.txt").read_text().splitlines() == ["started", "row 1", "row 2", "finished 2 0"]
 
 
 @pytest.mark.parametrize(("code", "said"), FAILING.values(), ids=FAILING.keys())
-def test_a_hook_that_fails_stops_the_run_before_the_first_example(
+def test_a_hook_that_fails_is_named_and_switched_off(
     site: Any, context_bench: Run, asked: Callable[[], int], code: str, said: str
 ) -> None:
-    add_hook(site, code)
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q")
-    assert (done.code, asked()) == (2, 0)
+    add_hook(site, code, "acme_hook:Watch" if code == WATCH else "acme_hook")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--hook", "hook")
+    assert (done.code, asked()) == (0, 2)
     assert said in done.words
-    assert context_bench("run", "-s", "echo", "-d", "toy", "-q", "-p", "no:hook").code == 0
 
 
 def test_without_hooks_pluggy_is_never_imported(site: Any, process: Run) -> None:

@@ -54,6 +54,7 @@ def evaluate(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     parts: Sequence[str] = (),
     part_options: Mapping[str, Mapping[str, Any]] | None = None,
+    hooks: Sequence[str] = (),
     also_metrics: Sequence[Metric | str] = (),
     score_field: str = "score",
     threshold: float = 0.7,
@@ -118,6 +119,7 @@ def evaluate(
         options: Options of evaluators, by name.
         parts: Run parts to use: preparers, governors and controllers that packages bring.
         part_options: Options of run parts, by name.
+        hooks: Hooks to use beside those that only watch.
         also_metrics: Metrics added to those.
         score_field: Score that the usual metrics look at; ``"score"`` is each row's headline.
         threshold: What passes, for the usual metrics.

@@ -34,8 +34,8 @@ from context_bench.bench.run_parts import described_parts, load_parts
 from context_bench.bench.secrets import is_redacted, secrecy_of
 from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError
-from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.hooks import Hooks
+from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.protocols import Evaluator
@@ -72,7 +72,8 @@ def plan(
         ContextBenchError: A name is unknown, or the evaluators do not fit.
     """
     request = settled(catalog, request)
-    planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, Hooks(catalog), on_warning)
+    hooks = hooks_of(catalog, request, on_warning)[0]
+    planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, hooks, on_warning)
     for system in with_reader(catalog, request.systems, request.reader):
         for step in (system, *system.steps):
             component = catalog.find("systems", step.name).require_ok()
@@ -88,6 +89,34 @@ def plan(
     for label in labels:
         planner.plan(label)
     return dict(planner.plans)
+
+
+def hooks_of(
+    catalog: Catalog, request: Request, warn: Callable[[str], None] | None
+) -> tuple[Hooks, dict[str, dict[str, Any]]]:
+    """Return the active hooks of a request, loaded, and what is recorded of them; a locked run loads no others.
+
+    Raises:
+        ContextBenchError: A hook that is named cannot be used, or is not locked.
+    """
+    active, described = known_hooks(catalog, request, warn)
+    return Hooks(active, warn), described
+
+
+def known_hooks(
+    catalog: Catalog, request: Request, warn: Callable[[str], None] | None = None
+) -> tuple[list[Component], dict[str, dict[str, Any]]]:
+    """Return the active hooks of a request, and what is recorded of them; nothing is imported."""
+    active = active_hooks(catalog, request.hooks)
+    if request.locked is not None:
+        from context_bench.plugins.lock import unlocked_hooks
+
+        named = {catalog.find("hooks", name).id for name in request.hooks}
+        for name in unlocked_hooks(Path(request.locked), described_hooks(active), named):
+            active = [component for component in active if component.id != name]
+            if warn is not None:
+                warn(f"The hook {name} is not in {request.locked}, so this locked run does not load it.")
+    return active, described_hooks(active)
 
 
 def dataset_facts(catalog: Catalog, spec: DatasetSpec, taken: list[str]) -> DatasetFacts:
@@ -116,7 +145,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
     kept = request
     request = settled(catalog, parts.prepared(request))
     _require_everything(catalog, request)
-    hooks = Hooks(catalog)
+    hooks, described = hooks_of(catalog, request, warnings.warn_from_anywhere)
     planner = _planner(catalog, request, hooks, place, warnings)
     systems = with_reader(catalog, request.systems, request.reader)
     slots = _slots(catalog, request, systems, place, warnings)
@@ -140,6 +169,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
         streams=streams,
         planner=planner,
         hooks=hooks,
+        described_hooks=described,
         parts=parts,
         metrics=metrics,
         warnings=warnings,

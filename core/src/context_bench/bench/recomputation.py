@@ -12,7 +12,6 @@ from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
 from context_bench.bench.run import reference_of
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.hooks import Hooks
 from context_bench.runner.parts import LabelWiring, Slot
 from context_bench.runner.rescoring_jobs import Again
 from context_bench.runner.work import Workbench
@@ -55,9 +54,7 @@ class Recomputation:
         config = dict(self._run.request)
         request = Request.from_dict(config) if "systems" in config else Request()
         request = evolve(request, evaluators=tuple(known), also=())
-        planner = Planner(
-            self._catalog, request.choice(self._catalog), (), request.options, os.environ, Hooks(self._catalog), None
-        )
+        planner = Planner(self._catalog, request.choice(self._catalog), (), request.options, os.environ, None, None)
         reader = RunReader(self._run.path)
         planner.know_stored(reader.labels())
         slots = [

@@ -347,6 +347,15 @@ class Request:
     part_options: Mapping[str, Mapping[str, Any]] = parameter(
         evaluator_options("run_parts"), dict, "Options of run parts, by name.", key="run-parts", secret=True
     )
+    hooks: tuple[str, ...] = parameter(
+        names(is_repeated=True),
+        (),
+        "Use a hook that can change a run, or needs something; those that only watch are active when installed.",
+        "--hook",
+        metavar="NAME",
+        key="run.hooks",
+        told="Hooks to use beside those that only watch.",
+    )
     metrics: tuple[Any, ...] | None = parameter(
         names(thing="Metric"),
         None,

@@ -11,6 +11,7 @@ from attrs import evolve
 
 from context_bench.bench.parameters import AbsentObject
 from context_bench.bench.planner import OBJECT_RULE, Planner
+from context_bench.bench.preparation import hooks_of
 from context_bench.bench.reading import read_result
 from context_bench.bench.recomputation import Silent
 from context_bench.bench.requests import Request
@@ -19,7 +20,6 @@ from context_bench.bench.secrets import secrecy_of
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.hooks import Hooks
 from context_bench.results import EvalResult
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Slot
@@ -58,9 +58,8 @@ def rescore(
     session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
     try:
         store = session.store
-        planner = Planner(
-            catalog, request.choice(catalog), (), request.options, os.environ, Hooks(catalog), on_warning, store
-        )
+        hooks = hooks_of(catalog, evolve(request, locked=None), on_warning)[0]
+        planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, hooks, on_warning, store)
         labels = store.labels()
         planner.know_stored(labels)
         for label in labels:

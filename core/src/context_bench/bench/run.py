@@ -90,6 +90,7 @@ class Run:
         streams: The datasets.
         planner: Wires evaluators.
         hooks: Lifecycle hooks.
+        described_hooks: What is recorded of them.
         parts: Preparers, governors and controllers that packages bring.
         metrics: What the rows are added up to.
         warnings: Is told what the user should know.
@@ -111,6 +112,7 @@ class Run:
     streams: Sequence[Stream]
     planner: Planner
     hooks: Hooks
+    described_hooks: Mapping[str, Mapping[str, Any]]
     parts: RunParts
     metrics: Sequence[Metric]
     warnings: Warnings
@@ -192,6 +194,8 @@ class Run:
         self._record_dependencies()
         if self.parts.described:
             self.store.add_provenance({"run_parts": self.parts.described})
+        if self.described_hooks:
+            self.store.add_provenance({"hooks": self.described_hooks})
         self.store.keep_metrics(metrics_record(self.metrics))
         baseline = baseline_of([slot.label for slot in self.slots], self.request.baseline)
         told = [

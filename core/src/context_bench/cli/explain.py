@@ -39,6 +39,7 @@ def explain() -> None:
 @click.option(
     "--given", multiple=True, metavar="FLAG", help="A flag that would be given, such as judge-url; repeatable."
 )
+@click.option("--hook", "hooks", multiple=True, metavar="NAME", help="As in `run`.")
 @json_option
 @plugin_option
 @project_option
@@ -51,6 +52,7 @@ def wiring(
     allow: tuple[str, ...],
     prefixes: tuple[str, ...],
     given: tuple[str, ...],
+    hooks: tuple[str, ...],
     as_json: bool,
     plugin_switches: tuple[str, ...],
     project_path: Path | None,
@@ -61,10 +63,14 @@ def wiring(
     """
     from context_bench.bench.parameters import parse_pairs
     from context_bench.bench.wiring_report import explain_wiring
+    from context_bench.plugins.hooks import active_hooks, described_hooks
     from context_bench.plugins.plan import Choice
 
     switches = (*plugin_switches, *(f"no:{name}" for name in without))
-    catalog = open_catalog(switches, load_project(project_path))
+    project = load_project(project_path)
+    catalog = open_catalog(switches, project)
+    run = project.get("run")
+    named = [*hooks, *(run.get("hooks") or () if isinstance(run, Mapping) else ())]
     choice = Choice(
         None if evaluators is None else tuple(filter(None, (name.strip() for name in evaluators.split(",")))),
         also,
@@ -77,6 +83,7 @@ def wiring(
     if as_json:
         write_json({report["dataset"]: report for report in reports})
     else:
+        show_hooks(described_hooks(active_hooks(catalog, named)))
         for report in reports:
             _show(report)
     return 2 if any(report["error"] for report in reports) else 0
@@ -94,6 +101,15 @@ def show_parts(parts: Mapping[str, Mapping[str, Any]]) -> None:
     for name, part in parts.items():
         options = ", ".join(f"{key}={value}" for key, value in part["options"].items())
         say(f"run part {styled(name, bold=True)}: {part['kind']}{f' ({options})' if options else ''}")
+
+
+def show_hooks(hooks: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write which hooks are active in a run."""
+    for name, hook in hooks.items():
+        needs = f", with {', '.join(hook['capabilities'])}" if hook["capabilities"] else ""
+        version, manifest = hook["distribution_version"], hook["manifest_sha256"][:12] or "none"
+        does = ", ".join(hook["implements"]) or "undeclared"
+        say(f"hook {styled(name, bold=True)} {version}: {does}{needs} (manifest {manifest})")
 
 
 def _show(report: dict[str, Any]) -> None:

@@ -89,7 +89,13 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
         yield wrapped("scored by", ", ".join(_scorers(component, catalog)) or "no installed evaluator")
     elif component.kind == "systems" and facts:
         yield wrapped("kind", facts.system_kind)
-    if component.kind in ("evaluators", "datasets", "systems"):
+    elif component.kind == "hooks":
+        watches = facts is not None and facts.only_watches
+        yield wrapped(
+            "implements", ", ".join(facts.implements if facts else ()) or "unknown: its manifest does not say"
+        )
+        yield wrapped("active", "in every run" if watches else f"only where it is named: --hook {component.name}")
+    if component.kind in ("evaluators", "datasets", "systems", "hooks"):
         yield wrapped("needs", _needs(component))
     for warning in component.distribution.warnings:
         yield wrapped("note", warning)

@@ -84,7 +84,7 @@ def run(
     Evaluators are wired from the datasets; `context-bench explain wiring` tells why.
     """
     from context_bench.bench import runs
-    from context_bench.bench.preparation import plan
+    from context_bench.bench.preparation import known_hooks, plan
     from context_bench.bench.run_parts import described_parts
 
     project = load_project(flags["project_path"])
@@ -102,9 +102,10 @@ def run(
         check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
     if dry_run:
         from context_bench.bench.identity import oracles
-        from context_bench.cli.explain import show_parts, show_plan
+        from context_bench.cli.explain import show_hooks, show_parts, show_plan
 
         show_parts(parts)
+        show_hooks(known_hooks(catalog, request)[1])
         for one in plans.values():
             show_plan(one)
         for name in oracles(catalog, request.systems):
@@ -139,7 +140,7 @@ def run(
 @click.option("--label", "labels", multiple=True, help="Lock a label that rows carry too; repeatable.")
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     """Write down which evaluators score which dataset, so that `run --locked` notices any change."""
-    from context_bench.bench.preparation import plan
+    from context_bench.bench.preparation import known_hooks, plan
     from context_bench.bench.run_parts import described_parts
     from context_bench.plugins.lock import FILE_NAME, write_lock
 
@@ -151,7 +152,13 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     plans = plan(catalog, request, warn, labels)
     path = lock_file or Path(FILE_NAME)
     parts = described_parts(catalog, request)
-    write_lock(path, {label: one.to_dict() for label, one in plans.items()}, __version__, parts)
+    write_lock(
+        path,
+        {label: one.to_dict() for label, one in plans.items()},
+        __version__,
+        parts,
+        known_hooks(catalog, request)[1],
+    )
     click.echo(f"Locked {', '.join(plans)} in {path}.")
 
 

@@ -28,6 +28,9 @@ KINDS = (
 PART_KINDS = ("preparer", "governor", "derived-job", "controller")
 """What a run part can be; :mod:`context_bench.protocols` says what each of them does."""
 
+HOOKS = ("run_started", "row_finished", "run_finished", "adjust_wiring")
+"""What a hook can implement, as ``context_bench_NAME``; :mod:`context_bench.plugins.hooks` says what each of them does."""
+
 EXTENSIBLE = ("run", "table")
 """What a command can extend, instead of being one: the options of ``run``, and the sections of the table."""
 
@@ -149,6 +152,7 @@ class Facts(NamedTuple):
         is_group: Whether a command has commands below it.
         uses: Names of the flag groups whose options a component takes too.
         default: Whether a metric is computed without being asked for.
+        implements: Which of :data:`HOOKS` a hook implements; empty when its manifest does not say.
         values: What the keys of a metric mean; ``*`` at the end of a key stands for anything.
     """
 
@@ -193,3 +197,9 @@ class Facts(NamedTuple):
     uses: tuple[str, ...] = ()
     default: bool = False
     values: Mapping[str, SummaryValue] = {}
+    implements: tuple[str, ...] = ()
+
+    @property
+    def only_watches(self) -> bool:
+        """Whether a hook says that it only watches: it may then be active without being named."""
+        return bool(self.implements) and "adjust_wiring" not in self.implements and not self.capabilities

@@ -90,6 +90,8 @@ def _of_its_kind(kind: str, facts: Facts) -> dict[str, Any]:
         return {"system_kind": facts.system_kind, "reads": reads, "reads_gold": facts.reads_gold}
     if kind == "commands":
         return {"parent": facts.parent, "extends": facts.extends}
+    if kind == "hooks":
+        return {"implements": list(facts.implements), "active": "installed" if facts.only_watches else "named"}
     if kind == "run_parts":
         return {"part_kind": facts.part_kind}
     return {}

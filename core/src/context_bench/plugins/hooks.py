@@ -3,16 +3,19 @@
 An entry point in ``context_bench.hooks`` names a module, class or object with functions of these names, marked with
 ``pluggy.HookimplMarker("context_bench")``. Hooks are registered by us, after discovery and only when a run has any, so
 that a blocked plugin is never called.
+
+One whose manifest says that it only watches (``implements``, without ``adjust_wiring`` and without a capability) is active
+when it is installed, and gets copies. Any other is active only when it is named. One that fails is switched off, and said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from context_bench.errors import PluginError
-from context_bench.plugins.catalog import OK, Catalog
-from context_bench.plugins.loading import load
+from context_bench.plugins.catalog import OK, Catalog, Component
+from context_bench.plugins.loading import try_load
 
 if TYPE_CHECKING:
     from context_bench.plugins.plan import DatasetPlan
@@ -50,15 +53,20 @@ class HookSpecification:
 
 
 class Hooks:
-    """The hooks of one run. Without hook plugins it costs nothing, and pluggy is never imported."""
+    """The hooks of one run. Without hook plugins it costs nothing, and pluggy is never imported.
 
-    def __init__(self, catalog: Catalog) -> None:
-        components = [component for component in catalog.of_kind("hooks") if component.state == OK]
-        self._relay: Any = None
+    Args:
+        components: The active hooks.
+        warn: Is told, in a line, of each hook that fails; from any thread.
+    """
+
+    def __init__(self, components: Iterable[Component] = (), warn: Callable[[str], None] | None = None) -> None:
+        self._warn = warn
+        self._manager: Any = None
         self._watchers: list[Any] = []
-        if components:
-            self._relay = _manager(components).hook
-            self._watchers = list(reversed(self._relay.context_bench_row_finished.get_hookimpls()))
+        for component in sorted(components, key=lambda component: component.id):
+            self._register(component)
+        self._watchers = self._implementations("row_finished")
 
     @property
     def watch_rows(self) -> bool:
@@ -67,40 +75,103 @@ class Hooks:
 
     def run_started(self, config: dict[str, Any], systems: list[dict[str, Any]], warn: Callable[[str], None]) -> None:
         """Tell every hook that the run begins."""
-        self._call("context_bench_run_started", config=config, systems=systems, warn=warn)
+        for hook in self._implementations("run_started"):
+            self._call(hook, {"config": deepcopy(config), "systems": deepcopy(systems), "warn": warn})
 
     def row_finished(self, row: EvalRow) -> None:
-        """Tell every hook that still wants rows about a committed one."""
-        for watcher in tuple(self._watchers):
-            try:
-                wants_more = watcher.function(*[row for _ in watcher.argnames])
-            except Exception as error:
-                raise PluginError(
-                    f"A plugin's hook context_bench_row_finished failed: {type(error).__name__}: {error}"
-                ) from error
-            if wants_more is False:
-                self._watchers.remove(watcher)
+        """Show every hook that still wants rows a copy of a committed one."""
+        for hook in tuple(self._watchers):
+            if self._call(hook, {"row": deepcopy(row)}) is False and hook in self._watchers:
+                self._watchers.remove(hook)
 
     def run_finished(self, status: str, rows: int, failed: int) -> None:
         """Tell every hook that the run is over."""
-        self._call("context_bench_run_finished", status=status, rows=rows, failed=failed)
+        for hook in self._implementations("run_finished"):
+            self._call(hook, {"status": status, "rows": rows, "failed": failed})
 
     def adjust_wiring(self, plan: DatasetPlan) -> DatasetPlan:
         """Let each hook replace a plan in turn, in the order of their canonical ids."""
-        if self._relay is not None:
-            for implementation in reversed(self._relay.context_bench_adjust_wiring.get_hookimpls()):
-                plan = _adjusted(implementation, plan)
+        from context_bench.plugins.plan import DatasetPlan
+
+        for hook in self._implementations("adjust_wiring"):
+            adjusted = self._call(hook, {"plan": plan})
+            if isinstance(adjusted, DatasetPlan):
+                plan = adjusted
+            elif adjusted is not None:
+                self._switch_off(hook.plugin_name, f"adjust_wiring returned {type(adjusted).__name__}, not a plan")
         return plan
 
-    def _call(self, name: str, **arguments: Any) -> None:
-        if self._relay is not None:
-            try:
-                getattr(self._relay, name)(**arguments)
-            except Exception as error:
-                raise PluginError(f"A plugin's hook {name} failed: {type(error).__name__}: {error}") from error
+    def _implementations(self, name: str) -> list[Any]:
+        if self._manager is None:
+            return []
+        return list(reversed(getattr(self._manager.hook, f"{PROJECT}_{name}").get_hookimpls()))
+
+    def _register(self, component: Component) -> None:
+        loaded, found, _ = try_load(component)
+        if loaded.state != OK:
+            self._tell(component.id, loaded.reason)
+            return
+        self._manager = self._manager or _manager()
+        try:
+            self._manager.register(found() if isinstance(found, type) else found, name=component.id)
+            self._manager.check_pending()
+            _check(self._manager, component)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit too
+            self._switch_off(component.id, f"registering it raised {type(error).__name__}: {error}")
+
+    def _call(self, hook: Any, arguments: Mapping[str, Any]) -> Any:
+        try:
+            return hook.function(*[arguments[name] for name in hook.argnames])
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit too
+            name = hook.function.__name__.removeprefix(f"{PROJECT}_")
+            self._switch_off(hook.plugin_name, f"{name} raised {type(error).__name__}: {error}")
+            return None
+
+    def _switch_off(self, name: str, why: str) -> None:
+        if self._manager.has_plugin(name):
+            self._manager.unregister(name=name)
+        self._watchers = [hook for hook in self._watchers if hook.plugin_name != name]
+        self._tell(name, why)
+
+    def _tell(self, name: str, why: str) -> None:
+        if self._warn is not None:
+            self._warn(f"The hook {name} is switched off: {' '.join(why.split())}.")
 
 
-def _manager(components: list[Any]) -> Any:
+def active_hooks(catalog: Catalog, named: Collection[str]) -> list[Component]:
+    """Return the hooks that take part in a run: those that are named, and usable ones that only watch.
+
+    Raises:
+        ContextBenchError: A name is unknown, or what it names cannot be used.
+    """
+    chosen = {component.id: component for component in (catalog.find("hooks", name) for name in named)}
+    for component in chosen.values():
+        component.require_ok()
+    for component in catalog.of_kind("hooks"):
+        if component.state == OK and component.facts is not None and component.facts.only_watches:
+            chosen.setdefault(component.id, component)
+    return [chosen[name] for name in sorted(chosen)]
+
+
+def described_hooks(components: Iterable[Component]) -> dict[str, dict[str, Any]]:
+    """Return what plan, lock and run file say of hooks, by their ids."""
+    return {
+        component.id: {
+            "version": component.facts.version if component.facts else "",
+            "distribution_version": component.distribution.version,
+            "manifest_sha256": component.distribution.manifest_hash,
+            "implements": list(component.facts.implements) if component.facts else [],
+            "capabilities": list(component.capabilities),
+        }
+        for component in components
+    }
+
+
+def _manager() -> Any:
     import pluggy
 
     marker = pluggy.HookspecMarker(PROJECT)
@@ -109,31 +180,17 @@ def _manager(components: list[Any]) -> Any:
             marker(getattr(HookSpecification, name))
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(HookSpecification)
-    for component in sorted(components, key=lambda component: component.id, reverse=True):
-        found = load(component)
-        try:
-            manager.register(found() if isinstance(found, type) else found, name=component.id)
-            manager.check_pending()
-        except Exception as error:
-            raise PluginError(
-                f"The hooks of {component.id} cannot be registered: {type(error).__name__}: {error}. Leave them out with "
-                f"-p no:{component.name}."
-            ) from error
     return manager
 
 
-def _adjusted(implementation: Any, plan: DatasetPlan) -> DatasetPlan:
-    from context_bench.plugins.plan import DatasetPlan
-
-    name = f"The hook context_bench_adjust_wiring of {implementation.plugin_name}"
-    try:
-        adjusted = implementation.function(*[plan for _ in implementation.argnames])
-    except Exception as error:
-        raise PluginError(f"{name} failed: {type(error).__name__}: {error}") from error
-    if adjusted is None:
-        return plan
-    if not isinstance(adjusted, DatasetPlan):
-        raise PluginError(
-            f"{name} returned {type(adjusted).__name__}; it must return a plan, or None to change nothing."
-        )
-    return adjusted
+def _check(manager: Any, component: Component) -> None:
+    """Refuse a hook that does more than its manifest says."""
+    declared = component.facts.implements if component.facts else ()
+    callers = manager.get_hookcallers(manager.get_plugin(component.id)) or ()
+    for caller in sorted(callers, key=lambda caller: str(caller.name)):
+        name = caller.name.removeprefix(f"{PROJECT}_")
+        if declared and name not in declared:
+            raise ValueError(f"it implements {name}, which its manifest does not say")
+        for found in caller.get_hookimpls():
+            if found.plugin_name == component.id and (found.hookwrapper or getattr(found, "wrapper", False)):
+                raise ValueError(f"its {name} wraps those of others")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,15 @@ def write_lock(
     plans: Mapping[str, Mapping[str, Any]],
     version: str = __version__,
     parts: Mapping[str, Mapping[str, Any]] | None = None,
+    hooks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write the plans of some datasets, by label, and the run parts, by id, to ``path``.
+    """Write the plans of some datasets, by label, and the run parts and active hooks, by id, to ``path``.
 
     Raises:
         ConfigurationError: The file cannot be written.
     """
-    document = {"format": FORMAT, "context_bench": version, "datasets": plans, **({"parts": parts} if parts else {})}
+    more = {key: value for key, value in (("parts", parts), ("hooks", hooks)) if value}
+    document = {"format": FORMAT, "context_bench": version, "datasets": plans, **more}
     text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     try:
         path.write_text(text, encoding="utf-8")
@@ -58,10 +60,40 @@ def check_lock(
         else:
             differences.append(f"{name}: not in the lock file")
     if differences:
-        raise LockDriftError(
-            f"The wiring differs from {path}:\n  " + "\n  ".join(differences) + "\n"
-            "Install what was locked, or accept the change with `context-bench lock`."
-        )
+        raise _drift(path, differences)
+
+
+def unlocked_hooks(path: Path, active: Mapping[str, Mapping[str, Any]], named: Collection[str]) -> list[str]:
+    """Return the ids of the active hooks that the lock file does not name: a locked run does not import them.
+
+    Args:
+        path: The lock file.
+        active: What is known of the active hooks, by id.
+        named: The ids of those that the user asked for by name.
+
+    Raises:
+        ConfigurationError: There is no readable lock file.
+        LockDriftError: One that was asked for is not locked, or a locked one is another now, or not active.
+    """
+    locked = _read(path).get("hooks", {})
+    locked = locked if isinstance(locked, dict) else {}
+    differences = [
+        f"the hook {name} was asked for, but is not in the lock file" for name in named if name not in locked
+    ]
+    differences += [f"the hook {name} is locked, but not active now" for name in locked if name not in active]
+    for name in locked:
+        if name in active and locked[name] != active[name]:
+            differences.append(f"the hook {name} was {locked[name]!r}, is {active[name]!r}")
+    if differences:
+        raise _drift(path, differences)
+    return [name for name in active if name not in locked]
+
+
+def _drift(path: Path, differences: list[str]) -> LockDriftError:
+    return LockDriftError(
+        f"The wiring differs from {path}:\n  " + "\n  ".join(differences) + "\n"
+        "Install what was locked, or accept the change with `context-bench lock`."
+    )
 
 
 def _read(path: Path) -> dict[str, Any]:

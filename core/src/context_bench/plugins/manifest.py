@@ -13,6 +13,7 @@ from context_bench.plugins import manifest_fields
 from context_bench.plugins.component_metadata import (
     CAPABILITIES,
     EXTENSIBLE,
+    HOOKS,
     KINDS,
     PART_KINDS,
     Facts,
@@ -221,6 +222,10 @@ def _run_part(table: Table) -> dict[str, Any]:
     return {"part_kind": table.take("kind", one_of(*PART_KINDS), "", required=True)}
 
 
+def _hook(table: Table) -> dict[str, Any]:
+    return {"implements": table.take("implements", manifest_fields.some_of(*HOOKS), ())}
+
+
 def _flag_group(table: Table) -> dict[str, Any]:
     for option in table.body.get("options", {}).values() if isinstance(table.body.get("options"), dict) else ():
         if isinstance(option, dict) and "flag" not in option:
@@ -241,6 +246,7 @@ _MORE = {
     "commands": _command,
     "run_parts": _run_part,
     "flags": _flag_group,
+    "hooks": _hook,
     "metrics": _metric,
 }
 

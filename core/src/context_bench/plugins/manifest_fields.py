@@ -142,6 +142,19 @@ def one_of(*choices: str) -> Callable[[Any], str]:
     return read
 
 
+def some_of(*choices: str) -> Callable[[Any], tuple[str, ...]]:
+    """Return a reader of a list that holds nothing but ``choices``."""
+
+    def read(value: Any) -> tuple[str, ...]:
+        found = texts(value)
+        for index, item in enumerate(found):
+            if item not in choices:
+                raise FaultError(f"expected one of {', '.join(choices)}, got {item!r}", f"[{index}]")
+        return found
+
+    return read
+
+
 def kind_of(value: Any) -> str:
     """Return what a TOML value is, in words."""
     kinds = {

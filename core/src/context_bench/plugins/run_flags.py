@@ -16,6 +16,7 @@ RUN_FLAGS = (
     "--field",
     "--format",
     "--help",
+    "--hook",
     "--ids",
     "--input",
     "--isolate-prefixes",
