@@ -108,11 +108,11 @@ def test_an_allow_list_is_about_plugins_and_not_about_core(
 ) -> None:
     site.basics()
     monkeypatch.setenv(ALLOW, "bench-basics")
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "markdown", alone=False)
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", alone=False)
     assert done.code == 0, done.err
-    monkeypatch.setenv(DISABLE, "markdown")
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "markdown", alone=False)
-    assert (done.code, "markdown is blocked: switched off by the environment" in done.words) == (2, True)
+    monkeypatch.setenv(DISABLE, "json")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", alone=False)
+    assert (done.code, "json is blocked: switched off by the environment" in done.words) == (2, True)
 
 
 def test_a_blocked_plugin_is_not_imported_and_not_warned_of(site: Any, context_bench: Run) -> None:
