@@ -24,7 +24,8 @@ class Cue(NamedTuple):
         needs_link: A copula or a colon has to follow it.
         strangers: Unknown words may stand before that link.
         strict: The letter has to end its clause.
-        letters_only: The text of an option does not do; "so 5" is a step of a calculation as likely as an answer.
+        letters_only: The cue is weak: it counts in brief replies alone, and only a capital or a letter in brackets will do,
+            not the text of an option nor a symbol; "so 5" is a step of a calculation as likely as an answer.
     """
 
     name: str
@@ -113,7 +114,7 @@ class _Bridge:
                 return unmade
             if reading.ends_clause(after_markup(reading.tokens, option.stop)) and self.strength > Strength.MENTIONED:
                 return self._questioned(option.stop, Claim(position, self.strength, option.letter, f"{cue.name}, text"))
-        if mark is None or not self._is_a_name(mark):
+        if mark is None or not self._is_a_name(mark) or (cue.letters_only and self._is_weak(mark)):
             return None
         verdicts = {letter: verdict_on(reading, reading.marks[at]) for letter, at in reading.listed_with(mark).items()}
         several = sorted(letter for letter, verdict in verdicts.items() if verdict is not Verdict.WRONG)
@@ -126,6 +127,10 @@ class _Bridge:
             reason = f"letter {mark.letter} is beyond the options"
             return unmade if cue.letters_only else Claim(position, self.strength, None, reason)
         return self._questioned(mark.stop, Claim(position, self.strength, mark.letter, cue.name))
+
+    def _is_weak(self, mark: Mark) -> bool:
+        """Whether a letter may be a symbol, a unit or the number of a part, and so is no answer after a mere "so"."""
+        return mark.formula or not (mark.capital or mark.enclosed)
 
     def _is_a_name(self, mark: Mark) -> bool:
         """Whether a letter is the name of an option at this place of the walk, and not an article or a pronoun."""

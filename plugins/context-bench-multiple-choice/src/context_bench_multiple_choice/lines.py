@@ -52,11 +52,14 @@ class Labels:
         A letter alone on the first or last line is a statement, on another line a conclusion. A label with text after it
         ("B. Paris") counts on the first and on the last line, unless it is one of a list: the neighbouring lines carry other
         labels. In a list only the line counts that is in bold or ticked where the others are not, or that says "correct".
+        What is only a conclusion counts in a brief reply alone.
         """
         chosen = [line for line in self._listed if self._labels[line].chosen]
         for line, label in self._labels.items():
             verdict = None if label.alone else _line_verdict(self._reading, label.mark)
             if verdict is Verdict.WRONG or label.crossed or label.mark.letter not in self._reading.letters:
+                continue
+            if label.mark.formula and not self._reading.is_brief:
                 continue
             if not label.alone and self._reading.listed_with(label.mark):
                 continue
@@ -69,7 +72,7 @@ class Labels:
                 strength = Strength.STATED if at_edge else Strength.CONCLUDED
             elif at_edge:
                 strength = Strength.STATED if _has_its_text(self._reading, label.mark) else Strength.CONCLUDED
-            if strength is not None:
+            if strength is Strength.STATED or (strength and self._reading.is_brief):
                 yield Claim(label.mark.at, strength, label.mark.letter, "line")
 
     def _has_a_neighbour(self, label: Label) -> bool:

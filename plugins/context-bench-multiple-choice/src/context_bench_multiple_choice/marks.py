@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from context_bench_multiple_choice import vocabulary as v
+from context_bench_multiple_choice.quantities import formulas, is_name, is_unit_or_symbol
 from context_bench_multiple_choice.tokens import Token
 
 
@@ -13,7 +14,8 @@ class Mark(NamedTuple):
     """A letter that may stand for an option.
 
     `at` is its token, and `stop` the first one after it and the signs that close around it. `enclosed` means brackets,
-    emphasis or a closing parenthesis; `capital` that it was written as one.
+    emphasis or a closing parenthesis; `capital` that it was written as one; `formula` that it is a formula by itself, so
+    that it names an option only in an explicit statement.
     """
 
     letter: str
@@ -21,6 +23,7 @@ class Mark(NamedTuple):
     stop: int
     enclosed: bool
     capital: bool
+    formula: bool = False
 
 
 def find_marks(text: str, tokens: Sequence[Token], letters: str, numbered: bool) -> dict[int, Mark]:
@@ -33,14 +36,29 @@ def find_marks(text: str, tokens: Sequence[Token], letters: str, numbered: bool)
         numbered: Whether "option 2" and "the second option" are names of options, too.
     """
     marks: dict[int, Mark] = {}
+    spans = formulas(text)
     for index, token in enumerate(tokens):
         if len(token.text) == 1 and "A" <= token.text.upper() <= "Z":
-            mark = _letter(text, tokens, index)
+            while spans and spans[0][1] <= token.start:
+                spans.pop(0)
+            mark = _in_formula(_letter(text, tokens, index), token, spans)
         else:
             mark = _number(tokens, index, letters) if numbered else None
         if mark:
             marks[mark.at] = mark
-    return marks
+    parts = _parts(tokens, marks)
+    return {at: mark for at, mark in marks.items() if at not in parts}
+
+
+def _parts(tokens: Sequence[Token], marks: Mapping[int, Mark]) -> set[int]:
+    """Where small letters number the parts of a result: "(a) 11.1 amps, (b) 29.4 amps"."""
+    numbered = [
+        mark
+        for mark in marks.values()
+        if mark.enclosed and not mark.capital and mark.stop < len(tokens) and tokens[mark.stop].text[0].isdigit()
+    ]
+    letters = [mark.letter for mark in numbered]
+    return {mark.at for mark in numbered} if letters[:2] == ["A", "B"] else set()
 
 
 def is_markup(token: Token) -> bool:
@@ -56,6 +74,13 @@ def after_markup(tokens: Sequence[Token], index: int) -> int:
     return index
 
 
+def _in_formula(mark: Mark | None, token: Token, spans: Sequence[tuple[int, int, bool]]) -> Mark | None:
+    """A mark as the formula around it leaves it: none at all among other symbols."""
+    if mark is None or not spans or token.start < spans[0][0]:
+        return mark
+    return mark._replace(formula=not mark.enclosed or token.text != mark.letter) if spans[0][2] else None
+
+
 def _letter(text: str, tokens: Sequence[Token], index: int) -> Mark | None:
     token = tokens[index]
     if not _is_apart(text, token, tokens[index + 1].text if index + 1 < len(tokens) else ""):
@@ -63,7 +88,16 @@ def _letter(text: str, tokens: Sequence[Token], index: int) -> Mark | None:
     before, after = text[token.start - 1 : token.start], text[token.end : token.end + 1]
     enclosed = _PAIRS.get(before) == after or after in (")", "）")
     letter = token.text.upper()
+    if is_unit_or_symbol(text, token) or (not enclosed and index and is_name(tokens, index, _opens(tokens, index - 1))):
+        return None
     return Mark(letter, index, _closed(tokens, index + 1), enclosed, token.text == letter)
+
+
+def _opens(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a sentence begins with a token."""
+    while index > 0 and is_markup(tokens[index - 1]):
+        index -= 1
+    return index == 0 or tokens[index - 1].word == "\n" or tokens[index - 1].text[0] in v.ENDS | {":"}
 
 
 def _is_apart(text: str, token: Token, following: str) -> bool:

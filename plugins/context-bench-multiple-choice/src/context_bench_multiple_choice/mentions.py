@@ -1,4 +1,4 @@
-"""The weakest evidence: a response that never says "the answer" but names one option only."""
+"""The weakest evidence: a brief reply that never says "the answer" but names one option only."""
 
 from __future__ import annotations
 
@@ -11,34 +11,28 @@ from context_bench_multiple_choice.marks import Mark, after_markup
 from context_bench_multiple_choice.reading import Reading
 from context_bench_multiple_choice.verdicts import Verdict, verdict_on
 
-SHORT = 150  # tokens; of a longer response only the last sentence is looked at
-
-_BEFORE_NAMES = frozenset({"by", "to", "of", "and", "with", "mr", "mrs", "dr"})
+_BEFORE_NAMES = frozenset({"by", "to", "of", "and", "with"})
 
 
 def mentions(reading: Reading, labels: Labels) -> Iterator[Claim]:
-    """One claim, when a short response names one option only, or when the last sentence of any does.
+    """One claim, when a brief reply names one option only.
 
     Options are named by their text, or by a letter that stands by itself: enclosed, or at the end of its clause. Letters
-    inside an option's text, units ("5 A"), names ("vitamin C"), options that are put aside ("not A"), options in a list of
-    all of them and what others might think do not count.
+    inside an option's text, units ("5 A"), options that are put aside ("not A"), options in a list of all of them and what
+    others might think do not count.
     """
-    named = sorted(
-        (claim for claim in (*_texts(reading), *_letters(reading)) if _counts(reading, labels, claim.at)),
-        key=lambda claim: claim.at,
-    )
+    if not reading.is_brief:
+        return
+    named = [claim for claim in (*_texts(reading), *_letters(reading)) if _counts(reading, labels, claim.at)]
+    named = [claim for claim in named if not reading.asked(claim.at)] or named
     if not named:
         return
-    last_sentence = reading.sentence_start(named[-1].at)
-    in_last = [claim for claim in named if claim.at >= last_sentence] if _is_last(reading, named[-1].at) else []
-    in_all = named if len(reading.tokens) <= SHORT else []
-    for candidates in (in_all, in_last):
-        letters = {claim.letter for claim in candidates}
-        if len(letters) == 1:
-            yield candidates[-1]
-            return
-    letters_found = sorted({claim.letter for claim in named if claim.letter})
-    yield Claim(named[-1].at, Strength.MENTIONED, None, f"several options, no conclusion: {', '.join(letters_found)}")
+    last = max(named, key=lambda claim: claim.at)
+    letters = sorted({claim.letter for claim in named if claim.letter})
+    if len(letters) == 1 and all(claim.letter for claim in named):
+        yield last
+    else:
+        yield Claim(last.at, Strength.MENTIONED, None, f"several options, no conclusion: {', '.join(letters)}")
 
 
 def _texts(reading: Reading) -> Iterator[Claim]:
@@ -51,7 +45,8 @@ def _texts(reading: Reading) -> Iterator[Claim]:
         mark = Mark(found.letter, index, after_markup(reading.tokens, found.stop), True, True)
         ruled_out = reading.discarded(index) or reading.denied(found.stop) or verdict_on(reading, mark) is Verdict.WRONG
         if not (ruled_out or _is_a_term(reading, index, found.stop)):
-            yield Claim(index, Strength.MENTIONED, found.letter, "text mentioned")
+            open_ended = reading.word(found.stop) == "or"  # "it rises or falls"
+            yield Claim(index, Strength.MENTIONED, None if open_ended else found.letter, "text mentioned")
         index = found.stop
 
 
@@ -67,7 +62,7 @@ def _letters(reading: Reading) -> Iterator[Claim]:
         paired = mark.enclosed and reading.tokens[index - 1].text in ("(", "（", "[", "{") if index else False
         if not (mark.capital or paired) or not reading.stands_alone(mark):
             continue
-        if reading.is_unit(mark) or reading.word(index - 1) in v.NAMED or reading.discarded(index):
+        if reading.is_unit(mark) or reading.discarded(index):
             continue
         if verdict_on(reading, mark) is Verdict.WRONG or reading.denied(mark.stop) or _is_initial(reading, index):
             continue
@@ -93,13 +88,3 @@ def _is_initial(reading: Reading, index: int) -> bool:
 
 def _counts(reading: Reading, labels: Labels, index: int) -> bool:
     return not labels.listed(index) and not any(word in v.OTHERS for word in reading.before(index))
-
-
-def _is_last(reading: Reading, index: int) -> bool:
-    """Whether no further sentence follows the one that a token belongs to."""
-    ended = False
-    for token in reading.tokens[index:]:
-        if ended and token.text[0].isalnum():
-            return False
-        ended = ended or token.text[0] in v.ENDS
-    return True

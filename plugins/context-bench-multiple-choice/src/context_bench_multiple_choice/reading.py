@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import pairwise
 
 from context_bench_multiple_choice import vocabulary as v
@@ -11,6 +12,8 @@ from context_bench_multiple_choice.option_text import Content, OptionTexts, Text
 from context_bench_multiple_choice.tokens import Token, plain, tokenize
 
 NEAR = 12  # tokens before or after a letter that can change what it means
+BRIEF = 120  # tokens, about a hundred words: only of a reply no longer than this do weak hints count
+_DANGLING = v.words("the a an and or of is are to with that for in by from because if we , ( = + - : \\")
 
 
 class Reading:
@@ -74,7 +77,19 @@ class Reading:
     def is_unit(self, mark: Mark) -> bool:
         """Whether a letter is the unit of a number, as in "5 A", or a term of a formula."""
         before = self.tokens[mark.at - 1].text[0] if mark.at else " "
-        return not mark.enclosed and (before.isdigit() or before in "=+%°")
+        return mark.formula or (not mark.enclosed and (before.isdigit() or before in "=+%°"))
+
+    @cached_property
+    def is_brief(self) -> bool:
+        """Whether the reply is short and finished, so that weak hints ("so C", a letter mentioned) are its answer.
+
+        In a long chain of thought they are its steps, and one that breaks off has not come to its answer.
+        """
+        if len(self.tokens) > BRIEF:
+            return False
+        last = next((token for token in reversed(self.tokens) if token.word != "\n"), None)
+        single = len(self.tokens) <= 3
+        return last is None or single or (len(last.text) == 1 and last.text.isupper()) or last.word not in _DANGLING
 
     def asked(self, index: int) -> bool:
         """Whether the sentence that goes on at a token is a question."""

@@ -25,7 +25,7 @@ def statements(reading: Reading) -> Iterator[Claim]:
     for index, token in enumerate(reading.tokens):
         cue = _cue(reading, index, token.word)
         strength = _asserted(reading, index, cue) if cue else None
-        if cue and strength:
+        if cue and strength and (reading.is_brief or not cue.letters_only):
             claim = follow(reading, index + 1, cue, strength)
             if claim is not None:
                 yield claim
@@ -45,7 +45,7 @@ def _cue(reading: Reading, index: int, word: str) -> Cue | None:
     if word in v.CORRECTION:
         says_no = word not in ("no", "nope") or after in (",", ".", "!", ";", "-", "—", ":")  # and not "no answer"
         return _CORRECTION if says_no and after not in ("of", "than") else None
-    if word in v.BEST:
+    if word in v.BEST or (word == "final" and after == ":"):
         return _BEST
     if word in v.SO or word in v.SURE:
         return _SO

@@ -11,7 +11,7 @@ def words(listed: str) -> frozenset[str]:
 # Nouns and marks that announce the answer. `\boxed` stands for "the answer is" in mathematical style.
 ANSWER = words("answer answer's answers ans \\boxed \\fbox \\framebox")
 # Nouns that announce it when a link follows: "the best option is", "my choice:".
-OPTION = words("option choice alternative selection pick guess letter")
+OPTION = words("option choice alternative selection pick guess")
 # Adjectives of noun phrases that announce it when a link follows: "the most likely diagnosis is".
 BEST = words(
     "response solution result prediction decision correct right best closest likeliest likely appropriate accurate "
@@ -122,7 +122,9 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 # Nouns whose letter is a name and not an option: "vitamin C", "hepatitis B".
 NAMED = words(
     "vitamin hepatitis type class group phase point figure table part section appendix grade plan model case step "
-    "series factor protein layer node vertex angle equation variable area influenza line side set event town"
+    "series factor protein layer node vertex angle equation variable area influenza line side set event town fund company "
+    "firm bond stock team car train war machine sample substance compound gas block ball planet star person player box "
+    "bag city country store product patient population protocol mr mrs dr"
 )
 
 

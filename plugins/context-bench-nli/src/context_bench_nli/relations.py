@@ -41,12 +41,14 @@ _PHRASES = {
         "entail, entails, entailed, entailing, entailment, entailments, support, supports, supported, supporting, verify, "
         "verifies, verified, confirm, confirms, confirmed, confirming, corroborate, corroborates, corroborated, prove, "
         "proves, proved, proven, imply, implies, implied, substantiate, substantiates, substantiated, agree, agrees, "
-        "follows from, logically follows"
+        "follows from, logically follows, can be inferred, could be inferred, may be inferred, is inferred, can be deduced, "
+        "can be concluded, can be derived, can infer, can deduce, we infer, backs up, bears out, borne out by"
     ),
     Relation.CONTRADICTED: (
         "contradict, contradicts, contradicted, contradicting, contradiction, contradictions, contradictory, refute, "
         "refutes, refuted, refuting, refutation, disprove, disproves, disproved, disproven, debunk, debunks, debunked, "
-        "disagree, disagrees, conflicts with, conflict with, in conflict with, inconsistent with, falsified, falsifies, "
+        "disagree, disagrees, goes against, go against, at odds with, rules out, ruled out by, incompatible with, "
+        "conflicts with, conflict with, in conflict with, inconsistent with, falsified, falsifies, "
         "proven false, proved false, proves false, shown false, proven wrong, proved wrong, proven incorrect, confirmed false"
     ),
     Relation.OPEN: (
@@ -59,7 +61,12 @@ _PHRASES = {
         "cannot determine, can't determine, cannot tell, can't tell, cannot say, can't say, cannot conclude, "
         "impossible to say, impossible to tell, impossible to determine, unable to determine, unable to say, "
         "unable to verify, not possible to determine, not possible to say, not clear, inconclusive, uncertain, unclear, "
-        "maybe, neither, unrelated, irrelevant, unverifiable, unverified, unproven, is silent, remains silent, silent on, "
+        "maybe, neither, unrelated, irrelevant, unverifiable, unverified, unproven, "
+        "can not be inferred, cannot infer, can't infer, nothing can be inferred, cannot be deduced, can't be deduced, "
+        "cannot know, can't know, can not know, cannot be known, can't be known, not known, we do not know, we don't know, "
+        "no way to know, no way to tell, no way of knowing, no way of telling, no indication, says nothing, say nothing, "
+        "tells us nothing, tells nothing, states nothing, nothing is said, left open, leaves open,"
+        "is silent, remains silent, silent on, "
         "silent about, not necessarily, not applicable, undefined, unspecified, unaddressed"
     ),
     Relation.CONTRADICTED | Relation.OPEN: "unsupported, unconfirmed, unsubstantiated",

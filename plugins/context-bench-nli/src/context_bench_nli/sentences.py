@@ -30,6 +30,9 @@ _TRIVIAL = g.word_set(
     "the a an it it's this that these is are was be claim hypothesis statement i i'd would say think believe "
     "clearly definitely certainly probably likely not no does do"
 )
+# Words with which an explanation begins after a label, and words after a comma that may take the label back.
+_EXPLAINING = g.word_set("because since as by given due based according considering")
+_TURNING = g.word_set("but however although though while whereas yet or and nor not if unless except only")
 _CONDITION = g.word_set("if whether were")
 
 
@@ -166,10 +169,12 @@ def _all_trivial(tokens: list[Token], inside: list[Assertion], stop: int) -> boo
 
 
 def _closes(tokens: list[Token], assertion: Assertion) -> bool:
-    """Whether a clause ends after an assertion, so that it stands for itself: "Refuted: ...", "REFUTES because ..."."""
+    """Whether a clause ends after an assertion, so that it stands for itself: "Refuted: ...", "REFUTES, because ..."."""
     index = after_markup(tokens, assertion.stop)
     if index >= len(tokens):
         return True
-    return tokens[index].word in ("because", "since", "as", "by") or (
-        g.breaks(tokens[index].word) and tokens[index].word != ","
-    )
+    bracketed = any(token.word == "(" for token in tokens[assertion.stop : index])
+    if bracketed or tokens[index].word in _EXPLAINING:
+        return True
+    following = tokens[index + 1].word if index + 1 < len(tokens) else ""
+    return g.breaks(tokens[index].word) and not (tokens[index].word == "," and following in _TURNING)
