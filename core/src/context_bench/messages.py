@@ -7,7 +7,7 @@ last. Its ``context`` is that region as one text, so that what rewrites texts ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -41,10 +41,8 @@ class MessageTransformer:
         self.transformer = transformer
         self.name = str(getattr(transformer, "name", type(transformer).__name__))
         self.reads = getattr(transformer, "reads", ("messages", "tools", "region"))
-        if hasattr(transformer, "fingerprint"):
-            self.fingerprint = transformer.fingerprint
-        if hasattr(transformer, "close"):
-            self.close: Callable[[], None] = transformer.close
+        for ability in {"fingerprint", "close"} & set(dir(transformer)):
+            setattr(self, ability, getattr(transformer, ability))
 
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the example's messages as the transformer leaves them.
@@ -68,9 +66,12 @@ class MessageTransformer:
 
 def _text(messages: Sequence[Mapping[str, Any]], region: Sequence[int]) -> str:
     """Return the text of a region whose messages may be written as a provider's."""
-    plain = []
-    for message in messages:
-        calls = [one.get("function") or one for one in message.get("tool_calls") or ()]
-        content = message.get("content")
-        plain.append({**message, "content": "" if content is None else content, "tool_calls": calls})
+    plain = [
+        {
+            **one,
+            "content": one.get("content") or "",
+            "tool_calls": [c.get("function") or c for c in one.get("tool_calls") or ()],
+        }
+        for one in messages
+    ]
     return region_text(plain, region)
