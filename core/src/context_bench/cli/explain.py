@@ -83,9 +83,9 @@ def wiring(
     if as_json:
         write_json({report["dataset"]: report for report in reports})
     else:
-        show_hooks(described_hooks(active_hooks(catalog, named)))
         for report in reports:
             _show(report)
+        show_hooks(described_hooks(active_hooks(catalog, named)))
     return 2 if any(report["error"] for report in reports) else 0
 
 

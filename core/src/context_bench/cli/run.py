@@ -105,9 +105,9 @@ def run(
         from context_bench.cli.explain import show_hooks, show_parts, show_plan
 
         show_parts(parts)
-        show_hooks(known_hooks(catalog, request)[1])
         for one in plans.values():
             show_plan(one)
+        show_hooks(known_hooks(catalog, request)[1])
         for name in oracles(catalog, request.systems):
             click.echo(f"{name} reads gold: it is shown the right answers.")
         return 0
