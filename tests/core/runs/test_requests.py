@@ -255,3 +255,18 @@ def test_the_catalog_is_taken_again_until_anything_changes(tmp_path: Path, monke
     assert [component.state for component in remembered_catalog(off)] == ["ok", "blocked"]
     monkeypatch.setattr("sys.path", [])
     assert names() == []
+
+
+def test_a_setting_reaches_a_proxy_by_its_name() -> None:
+    from context_bench.bench.project import request_of_flags
+    from context_bench.plugins.catalog import Catalog
+
+    flags = {
+        "proxies": ("http://127.0.0.1:1",),
+        "names": ("mine",),
+        "model": None,
+        "settings": ("systems.mine.temperature=0",),
+    }
+    catalog = Catalog()
+    request = request_of_flags(catalog, {"systems": []}, flags)
+    assert dict(request.systems[0].options)["temperature"] == "0"

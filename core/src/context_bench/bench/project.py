@@ -110,7 +110,11 @@ def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
         given = flags.get(name)
         if given is not None and given != ():
             changes[name] = one.of_flag(given, getattr(request, name))
-    request = evolve(request, **changes)
+    return settings_over(evolve(request, **changes), flags)
+
+
+def settings_over(request: Request, flags: Mapping[str, Any]) -> Request:
+    """Return a request with the values of ``--set`` laid over it, once all that they may name is there."""
     for path, value in parse_pairs(flags.get("settings", ()), "--set").items():
         request = set_value(request, path, value)
     return request
@@ -129,8 +133,9 @@ def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mappin
     """
     proxies = proxies_of(flags, catalog.proxy_system)
     request = project_request(project)
-    request = flags_over(evolve(request, systems=()) if proxies else request, flags)
-    return settled(catalog, evolve(request, systems=(*request.systems, *proxies)))
+    request = flags_over(evolve(request, systems=()) if proxies else request, {**flags, "settings": ()})
+    request = settings_over(evolve(request, systems=(*request.systems, *proxies)), flags)
+    return settled(catalog, request)
 
 
 def proxies_of(flags: Mapping[str, Any], endpoint: str) -> list[SystemSpec]:

@@ -90,7 +90,12 @@ def _name_of(component: Component) -> list[tuple[str, ...]]:
 
 def _settle_flags(components: Iterable[Component], settings: PluginSettings) -> Iterator[Component]:
     components = list(components)
-    owners = _owners(components, _flags_of, lambda component: component.id)
+    used = {name for component in components if component.state == OK and component.facts for name in component.facts.uses}
+    owners = _owners(
+        [component for component in components if component.kind != "flags" or component.name in used],
+        _flags_of,
+        lambda component: component.id,
+    )
     for component in components:
         yield _judge_flags(component, owners, settings)
 
@@ -102,7 +107,7 @@ def _judge_flags(component: Component, owners: dict[tuple[str, ...], list[str]],
         remedy = f"leave it out with -p no:{component.id}, or tell the authors of {component.distribution.name}"
         if flag in RUN_FLAGS:
             return component.with_state(CONFLICT, f"{flag} is a flag of core", remedy)
-        rivals = [owner for owner in owners[flag,] if owner != component.id]
+        rivals = [owner for owner in owners.get((flag,), ()) if owner != component.id]
         preferred = settings.preferred.get(flag)
         if rivals and preferred != component.distribution.name:
             prefer = f'[plugins.prefer] "{flag}" = "{component.distribution.name}"'

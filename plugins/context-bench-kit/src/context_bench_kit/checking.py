@@ -10,7 +10,7 @@ from context_bench.catalog import Component
 
 _METHODS = {
     "evaluators": ("score",),
-    "systems": ("process",),
+    "systems": ("process", "transform"),
     "metrics": ("compute", "compute_columns", "compare"),
     "reporters": ("write",),
 }
