@@ -58,10 +58,13 @@ The split of a dataset is written as an option, `name:split=test`. Where nothing
 | 0 | all went well |
 | 1 | an internal error, told with a traceback |
 | 2 | usage, configuration or plugins: nothing was run, or the run stopped and can be resumed |
+| 3 | the run is not complete: `report` and `export` say how much of it is there |
 | 10 | a gate is missed: `verify` found a run file damaged, or scores that cannot be computed again |
 | 11 | inconclusive: reserved, nothing gives it yet |
 | 12 | more rows failed than `--max-failed` allows |
 | 130 | interrupted; the command to go on is printed |
+| 129 | the same by SIGHUP |
+| 143 | the same by SIGTERM |
 
 ## Commands
 """

@@ -12,6 +12,8 @@ import pytest
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so a job in the background starts, and all that it starts
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as nohup starts all
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # No deadline for one example: a busy machine is no fault of the code. In CI, Hypothesis chooses that by itself.
 if find_spec("hypothesis") and "CI" not in os.environ:

@@ -76,7 +76,11 @@ CODE_FAULTS = {
         "class Evaluator: pass\nclass Other:",
         "what its entry point names has no score(), which every evaluator has",
     ),
-    "no process": ("def process", "def answer", "what its entry point names has no process() or transform(), which every system has"),
+    "no process": (
+        "def process",
+        "def answer",
+        "what its entry point names has no process() or transform(), which every system has",
+    ),
     "an option that the class does not take": (
         "depth=3",
         "deep=3",

@@ -55,8 +55,8 @@ def _in_one_line(show: Any) -> Any:
 def execute(arguments: list[str], sources: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0 good; 1 an internal error; 2 usage, configuration or plugin trouble; 10 a gate is missed; 11 inconclusive; 12 too many
-    rows failed; 130 interrupted.
+    0 good; 1 an internal error; 2 usage, configuration or plugin trouble; 3 the run is not complete; 10 a gate is missed;
+    11 inconclusive; 12 too many rows failed; 130 interrupted; 129 and 143 by SIGHUP and SIGTERM.
 
     Args:
         arguments: The command line.

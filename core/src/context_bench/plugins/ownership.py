@@ -90,7 +90,9 @@ def _name_of(component: Component) -> list[tuple[str, ...]]:
 
 def _settle_flags(components: Iterable[Component], settings: PluginSettings) -> Iterator[Component]:
     components = list(components)
-    used = {name for component in components if component.state == OK and component.facts for name in component.facts.uses}
+    used = {
+        name for component in components if component.state == OK and component.facts for name in component.facts.uses
+    }
     owners = _owners(
         [component for component in components if component.kind != "flags" or component.name in used],
         _flags_of,

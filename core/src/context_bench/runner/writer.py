@@ -70,6 +70,10 @@ class Writer:
         self._is_closing = True
         self._wanted.set()
         self._thread.join(seconds)
+        if self._lock.acquire(
+            timeout=-1 if seconds is None else seconds
+        ):  # another thread may still be telling of its rows
+            self._lock.release()
 
     def _write(self) -> None:
         while True:

@@ -89,7 +89,9 @@ class Plan:
         except ContextBenchError:
             return 0  # it cannot be set up, which is told when it is its turn
         found = probe.option("layout")
-        layouts = len(found[0]) - 1 if found is not None else 0
+        has_messages = any(sample.example.get("messages") for sample in self.samples)
+        tried = [] if found is None else [choice for choice in found[0] if choice != "messages" or has_messages]
+        layouts = len(tried) - 1
         return len(self.samples) + (_BESIDE + max(0, layouts) if is_endpoint else 0)
 
 
