@@ -28,9 +28,16 @@ _DAMAGE = (sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, Ar
 _ORDINARY = ("type", "name", "tbl_name", "sql")
 
 
+class _Connection(sqlite3.Connection):
+    """A connection that closes itself when nobody refers to it any more, as results do that go without a word."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def writing(path: Path) -> sqlite3.Connection:
     """Open a run file for writing, with the write-ahead log that lets others read meanwhile."""
-    connection = sqlite3.connect(path, check_same_thread=False, timeout=30.0)
+    connection = sqlite3.connect(path, check_same_thread=False, timeout=30.0, factory=_Connection)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA page_size = 8192")  # of a new file; a quarter cheaper for examples of 10 KiB
@@ -225,8 +232,9 @@ def _reading(path: Path, is_frozen: bool) -> sqlite3.Connection:
     if not path.is_file():
         raise missing(path)
     mode = "mode=ro&immutable=1" if is_frozen else "mode=ro"
+    where = f"{path.resolve().as_uri()}?{mode}"
     connection = sqlite3.connect(
-        f"{path.resolve().as_uri()}?{mode}", uri=True, check_same_thread=False, timeout=30.0, isolation_level=None
+        where, uri=True, check_same_thread=False, timeout=30.0, isolation_level=None, factory=_Connection
     )
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
