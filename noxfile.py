@@ -263,7 +263,19 @@ def alone(session: nox.Session) -> None:
 @nox.session(python=OLDEST)
 def minimums(session: nox.Session) -> None:
     """Core with the oldest dependencies it allows, and the plugins that have none."""
-    names = ("answer-quality", "audit", "kit", "local", "needle", "preflight", "replay", "rouge")
+    names = (
+        "answer-quality",
+        "audit",
+        "compress",
+        "kit",
+        "local",
+        "needle",
+        "preflight",
+        "python",
+        "replay",
+        "reports",
+        "rouge",
+    )
     light = [f"plugins/context-bench-{name}" for name in names]
     session.install("--resolution", "lowest-direct", *(part for folder in ("core", *light) for part in ("-e", folder)))
     session.install(*TEST_TOOLS)
