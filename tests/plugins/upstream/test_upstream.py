@@ -5,17 +5,21 @@ from __future__ import annotations
 import http.server
 import json
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 from context_bench import evaluate
 from context_bench.errors import ConfigurationError
-from context_bench_upstream import ForwardedContext, RecordingUpstream, messages_of
+from context_bench_upstream import ForwardedContext, RecordingUpstream, forwarded_context, messages_of
 
-pytest.importorskip("context_bench_openai")
+asks_openai = pytest.mark.skipif(
+    find_spec("context_bench_openai") is None, reason="context-bench-openai asks the proxy, and is not installed"
+)
 
 
 def ask(url: str, path: str, body: Any, **headers: str) -> tuple[str, bytes]:
@@ -77,6 +81,34 @@ def proxy() -> Iterator[Proxy]:
     made.stop()
 
 
+def test_a_body_that_a_proxy_changed_is_measured_with_plain_requests(proxy: Proxy) -> None:
+    region = [
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": {"name": "read"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": "kept line\nlost line"},
+    ]
+    body = {"messages": [{"role": "user", "content": "why?"}, *region, {"role": "user", "content": "go on"}]}
+    with RecordingUpstream() as upstream:
+        proxy.upstream = upstream.url
+        _, answer = ask(proxy.url, "/v1/chat/completions", body)
+        arrived = upstream.take()
+    assert json.loads(answer)["choices"][0]["message"]["content"] == "ok"
+    assert [one.body for one in arrived] == [json.loads(raw) for raw in proxy.sent]
+    found = forwarded_context({"messages": body["messages"], "region": [1, 3]}, arrived)
+    assert found["region"] == [1, 3]
+    assert [message["content"] for message in found["messages"]] == ["why?", "", "kept line", "go on"]
+    assert "lost line" not in found["context"]
+    assert found["forwarded"]["requests"] == 1
+
+
+def test_the_question_of_a_plain_row_is_no_part_of_its_context(proxy: Proxy) -> None:
+    body = {"messages": [{"role": "system", "content": "first\nsecond"}, {"role": "user", "content": "what is it?"}]}
+    with RecordingUpstream() as upstream:
+        proxy.upstream = upstream.url
+        ask(proxy.url, "/v1/chat/completions", body)
+        found = forwarded_context({"context": "first\nsecond", "question": "what is it?"}, upstream.take())
+    assert found["context"] == "first"
+
+
 class Kept:
     name = "kept"
 
@@ -84,6 +116,7 @@ class Kept:
         return {"kept": float("second" in processed["context"])}
 
 
+@asks_openai
 def test_what_was_forwarded_is_paired_with_its_row(proxy: Proxy) -> None:
     system = ForwardedContext(base_url=proxy.url, api_key="", max_retries=0)
     proxy.upstream = system.upstream.url
@@ -98,6 +131,7 @@ def test_what_was_forwarded_is_paired_with_its_row(proxy: Proxy) -> None:
     system.close()
 
 
+@asks_openai
 def test_a_session_is_measured_on_the_messages_that_were_forwarded(proxy: Proxy) -> None:
     survival = pytest.importorskip("context_bench_survival")
     call = {"id": "c1", "name": "read", "arguments": "{}"}
@@ -119,6 +153,7 @@ def test_a_session_is_measured_on_the_messages_that_were_forwarded(proxy: Proxy)
     assert (scores["survival_needed"], scores["survival_all"], scores["pair_faults"]) == (1.0, 0.5, 0.0)
 
 
+@asks_openai
 def test_a_proxy_that_forwards_nothing_fails_the_row(proxy: Proxy) -> None:
     proxy.forwards = False
     system = ForwardedContext(base_url=proxy.url, api_key="")
@@ -127,6 +162,7 @@ def test_a_proxy_that_forwards_nothing_fails_the_row(proxy: Proxy) -> None:
     system.close()
 
 
+@asks_openai
 def test_a_taken_port_is_named() -> None:
     with RecordingUpstream() as upstream:
         port = int(upstream.url.rpartition(":")[2])
