@@ -1,7 +1,7 @@
 """Write the pages that follow from the code.
 
 `python docs/generate.py` writes docs/reference/command-line.md from core's commands, whatever is installed beside it, and
-docs/reference/plugins.md and the table in README.md from the manifests in plugins/. With `--check` it only says what it
+docs/reference/plugins.md and the table in README.md from the manifests in plugins/, and the list of decisions. With `--check` it only says what it
 would change. `python docs/generate.py --outputs PAGE ...` runs the commands on pages and writes down what they say now.
 """
 
@@ -242,8 +242,20 @@ def files() -> dict[Path, str]:
         reference / "command-line.md": command_line(),
         reference / "plugins.md": plugins_page(),
         reference / "project-file.md": project_file(),
+        ROOT / "docs" / "explanation" / "decisions.md": decisions(),
         ROOT / "README.md": readme_with_table(),
     }
+
+
+def decisions() -> str:
+    """Return the list of the decision records, each by its title."""
+    records = sorted((ROOT / "docs" / "explanation" / "decisions").glob("*.md"))
+    titles = [record.read_text(encoding="utf-8").splitlines()[0].lstrip("# ") for record in records]
+    lines = [
+        f"- [{re.sub(r'^[0-9]+[.]?', str(int(record.name[:4])), title)}](decisions/{record.name})"
+        for record, title in zip(records, titles, strict=True)
+    ]
+    return "\n".join(["# Decisions", "", NOTE, "", "Why it is like this, decision by decision.", "", *lines, ""])
 
 
 def write_outputs(names: list[str]) -> None:

@@ -104,7 +104,12 @@ def test_no_page_names_a_place_of_its_author_or_an_index(page: Path) -> None:
 
 def test_every_page_is_linked_from_the_index(root: Path) -> None:
     index = root / "docs" / "index.md"
-    linked = {(index.parent / target).resolve() for target in re.findall(r"\]\(([^)#]+)", index.read_text("utf-8"))}
+    lists = [index, root / "docs" / "explanation" / "decisions.md"]
+    linked = {
+        (page.parent / target).resolve()
+        for page in lists
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8"))
+    }
     assert set((root / "docs").rglob("*.md")) - linked - {index} == set()
 
 

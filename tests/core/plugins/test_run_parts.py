@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def imported(site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def recorded() -> dict[str, Any]:
-    with sqlite3.connect("r.sqlite") as connection:
+    with closing(sqlite3.connect("r.sqlite")) as connection:
         [(text,)] = connection.execute("SELECT provenance FROM run").fetchall()
     return json.loads(text).get("run_parts", {})
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock, local
@@ -99,8 +99,14 @@ class Source:
             mine = self._begin()
             try:
                 yield mine.connection
-            finally:
+            except GeneratorExit:  # nobody reads on; the garbage collector may have closed the connection already
+                with suppress(sqlite3.Error, StoreError):
+                    self._end(mine)
+                raise
+            except BaseException:
                 self._end(mine)
+                raise
+            self._end(mine)
 
     def lines(self, query: str, values: Sequence[Any] = ()) -> list[Values]:
         """Return all lines of an SQL query."""
