@@ -1,8 +1,9 @@
 """Write the pages that follow from the code.
 
 `python docs/generate.py` writes docs/reference/command-line.md from core's commands, whatever is installed beside it, and
-docs/reference/plugins.md and the table in README.md from the manifests in plugins/, and the list of decisions. With `--check` it only says what it
-would change. `python docs/generate.py --outputs PAGE ...` runs the commands on pages and writes down what they say now.
+docs/reference/plugins.md and the table in README.md from the manifests in plugins/, and the list of decisions. With `--check`
+it only says what it would change. `python docs/generate.py --outputs PAGE ...` runs the commands on pages and writes down what
+they say now.
 """
 
 from __future__ import annotations
