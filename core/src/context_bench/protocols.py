@@ -202,13 +202,15 @@ class DerivedSlot:
         label: Its label in the run.
         source_label: Label of the system whose row it waits for.
         key: What can change its outputs; part of their keys.
-        process: Given the example and the source's output, returns its own output.
+        process: Given the example, as the systems see it, and the source's output, returns its own output.
+        is_read: Whether the reader of the run answers from that output.
     """
 
     label: str
     source_label: str
     key: Mapping[str, Any]
     process: Callable[[Example, Output], Output]
+    is_read: bool = False
 
 
 @runtime_checkable
@@ -254,7 +256,10 @@ class Governor(Protocol):
 
 @runtime_checkable
 class DerivedJob(Protocol):
-    """A run part that adds system slots whose rows wait for another slot's row."""
+    """A run part that adds system slots whose rows wait for another slot's row.
+
+    Optional: ``accepts(system) -> bool``, whether anything can be derived from what a system puts out; without it, from all.
+    """
 
     @property
     def name(self) -> str:
@@ -262,7 +267,7 @@ class DerivedJob(Protocol):
         ...
 
     def slots(self, labels: Sequence[str]) -> Sequence[DerivedSlot]:
-        """Return the slots to add to a run of systems with these labels."""
+        """Return the slots to add to a run, given the labels of its systems that are accepted."""
         ...
 
 

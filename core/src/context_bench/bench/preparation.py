@@ -7,7 +7,7 @@ begin leaves nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 
 from context_bench.bench.baseline import settled
 from context_bench.bench.builders import (
+    build_system,
     describe_dataset,
     describe_examples,
     find_dataset,
@@ -27,10 +28,11 @@ from context_bench.bench.builders import (
     with_reader,
 )
 from context_bench.bench.entries import Examples
+from context_bench.bench.identity import system_identity, system_sees
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
 from context_bench.bench.run import Run, Warnings, check_metrics
-from context_bench.bench.run_parts import described_parts, load_parts
+from context_bench.bench.run_parts import RunParts, described_parts, load_parts
 from context_bench.bench.secrets import is_redacted, secrecy_of
 from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError
@@ -39,10 +41,12 @@ from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.protocols import Evaluator
-from context_bench.runner.admission import usual_workers
+from context_bench.runner.admission import close_systems, max_tokens_of, model_of, usual_workers
 from context_bench.runner.agreement import Reference, asked_twice, find_reference
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.progress import Progress
+from context_bench.runner.sight import INPUT
+from context_bench.store.keys import chain_key, system_key
 from context_bench.store.runfile import RunFile
 
 
@@ -148,7 +152,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
     hooks, described = hooks_of(catalog, request, warnings.warn_from_anywhere)
     planner = _planner(catalog, request, hooks, place, warnings)
     systems = with_reader(catalog, request.systems, request.reader)
-    slots = _slots(catalog, request, systems, place, warnings)
+    slots = _slots(catalog, request, systems, place, warnings, parts)
     reference = find_reference(slots, request.reference, request.samples)
     if reference is not None:
         planner.refer(reference)
@@ -221,7 +225,62 @@ def _planner(catalog: Catalog, request: Request, hooks: Hooks, place: Place, war
     )
 
 
-def _slots(catalog: Catalog, request: Request, systems: list[Any], place: Place, warnings: Warnings) -> list[Slot]:
+def derived_slots(catalog: Catalog, request: Request, parts: RunParts, slots: Sequence[Slot]) -> list[Slot]:
+    """Return the slots that derived jobs add to those of a run.
+
+    Raises:
+        ContextBenchError: A label is taken, a reader is missing, or the examples are not kept.
+    """
+    found = parts.derived(slots)
+    if not found:
+        return []
+    request.require_examples(f"{found[0][0].name} derives rows from the run file")
+    from context_bench.runner.derived import DerivedSystem
+
+    numbers = {slot.label: slot.number for slot in slots}
+    made = []
+    for number, (part, one) in enumerate(found, len(slots)):
+        if one.is_read and not isinstance(request.reader, SystemSpec):
+            raise ConfigurationError(f"{part.name} has a reader answer. Name it with --reader.")
+        reader = build_system(catalog, request.reader, os.environ) if one.is_read and request.reader else None
+        keys: list[bytes] = [system_key(part.name, "", one.key)]
+        described: dict[str, Any] = {}
+        if reader is not None:
+            key, _, described = system_identity(catalog, reader, "", number)
+            keys.append(key)
+        told = {"label": one.label, "derived": {"by": part.name, "from": one.source_label, **one.key}, **described}
+        system = DerivedSystem(one, reader)
+        model, sees = model_of(system), system_sees(catalog, reader) if reader else INPUT
+        most = max_tokens_of(system)
+        source = numbers[one.source_label]
+        made.append(
+            Slot(number, one.label, system, chain_key(keys), False, None, told, True, model, most, sees, source)
+        )
+    return made
+
+
+def derived_lines(catalog: Catalog, request: Request) -> list[str]:
+    """Return a line for each slot that is derived in a run of a request, with the calls that it makes; systems are set up.
+
+    Raises:
+        ContextBenchError: Something that the request needs is not there.
+    """
+    parts = load_parts(catalog, request, os.environ)
+    request = settled(catalog, parts.prepared(request))
+    slots = make_slots(catalog, with_reader(catalog, request.systems, request.reader), "", os.environ)
+    size = request.size()
+    calls = "a call a row" if size is None else f"{size * request.samples} calls"
+    lines = []
+    for slot in derived_slots(catalog, request, parts, slots):
+        asked = "no call" if slot.model is None else f"{calls} to {slot.model}"
+        lines.append(f"{slot.label}: derived from {slots[slot.source or 0].label}, {asked}")
+    close_systems(slots)
+    return lines
+
+
+def _slots(
+    catalog: Catalog, request: Request, systems: list[Any], place: Place, warnings: Warnings, parts: RunParts
+) -> list[Slot]:
     prices = request.price_table()
     isolate = warnings.warn if request.isolate_prefixes else None
     slots = make_slots(
@@ -235,6 +294,7 @@ def _slots(catalog: Catalog, request: Request, systems: list[Any], place: Place,
         request.samples,
         isolate,
     )
+    slots += derived_slots(catalog, request, parts, slots)
     before = [entry["label"] for entry in place.store.systems()] if place.store is not None else []
     labels = [slot.label for slot in slots]
     if place.store is not None and before and before != labels:

@@ -469,12 +469,20 @@ class Request:
     locked: str | None = parameter(path(), None, "Lock file that the wiring must match.", python=None)
 
     def __attrs_post_init__(self) -> None:
-        if self.reference is not None and not self.keep_examples:
-            raise ConfigurationError(
-                "Rows without an answer are scored from the run file, once the reference has answered: its examples must "
-                "be kept (leave --no-store-examples out)."
+        if self.reference is not None:
+            self.require_examples(
+                "Rows without an answer are scored from the run file, once the reference has answered"
             )
         self.selection()
+
+    def require_examples(self, reason: str) -> None:
+        """Refuse a run that does not keep its examples.
+
+        Raises:
+            ConfigurationError: It does not; the message begins with the reason.
+        """
+        if not self.keep_examples:
+            raise ConfigurationError(f"{reason}: its examples must be kept (leave --no-store-examples out).")
 
     def price_table(self) -> Prices:
         """Return what tokens cost."""

@@ -141,8 +141,9 @@ class Run:
         request = self.request
         workbench = Workbench(self.tokenizer, request.text_fields, secrecy=self.secrecy, prices=self.prices)
         transcripts = Transcripts(self.store, self.secrecy)
+        unscored = self._unscored()
         feed = Feed(
-            self.slots,
+            [slot for slot in self.slots if slot.source is None],
             self.streams,
             self.planner.wire,
             workbench,
@@ -152,7 +153,7 @@ class Run:
             request.keep_examples,
             request.order,
             transcripts,
-            self._unscored(),
+            unscored,
             self.reference,
         )
         started = perf_counter()
@@ -162,6 +163,12 @@ class Run:
                 loop.run(feed.jobs(self.store))
             finally:
                 transcripts.close()
+            if any(slot.source is not None for slot in self.slots):
+                from context_bench.runner.derived import DerivedRows
+
+                self._tell_of_derived(admission)
+                of_run = self.store, self.slots, self.streams, self.planner.wire, workbench, request.samples, unscored
+                loop.run(DerivedRows(*of_run).jobs())
             if self.reference is not None and any(label.reference for label in self.store.labels()):
                 from context_bench.runner.rescoring_jobs import Again
 
@@ -178,6 +185,18 @@ class Run:
             return result
         finally:
             self._leave()
+
+    def _tell_of_derived(self, admission: Admission) -> None:
+        """Say what readers of derived rows will be asked, and what it will cost if it costs as much as the sources did."""
+        read = [slot for slot in self.slots if slot.source is not None and slot.model is not None]
+        if read:
+            counts = self.store.counts()
+            pairs = [(slot.source or 0, slot.number) for slot in read]
+            calls = sum(counts.get(source, (0, 0))[0] - counts.get(own, (0, 0))[0] for source, own in pairs)
+            known = [admission.cost.get(source) for source, _ in pairs]
+            money = sum(cost or 0.0 for cost in known)
+            told = f", about {money:.4g} {self.prices.currency} at what their sources cost" if any(known) else ""
+            self.warnings.warn(f"Derived rows ask the reader up to {calls} times{told}.")
 
     def _begin(self) -> None:
         """Record systems, datasets and the wiring that is known."""

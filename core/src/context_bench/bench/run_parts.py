@@ -16,8 +16,9 @@ from context_bench.bench.secrets import without_secrets
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.loading import build
-from context_bench.protocols import Controller, DerivedJob, Governor, Preparer
+from context_bench.protocols import Controller, DerivedJob, DerivedSlot, Governor, Preparer
 from context_bench.records import EvalRow
+from context_bench.runner.parts import Slot
 
 _PROTOCOLS: Mapping[str, type] = {
     "preparer": Preparer,
@@ -48,6 +49,27 @@ class RunParts:
             systems = _guarded(part, part.prepare, request.systems, request)
             request = evolve(request, systems=tuple(systems))
         return request
+
+    def derived(self, slots: Sequence[Slot]) -> list[tuple[DerivedJob, DerivedSlot]]:
+        """Return the slots that derived jobs add to those of the run, each with the part that adds it.
+
+        Raises:
+            ConfigurationError: A label is taken, or there is no such source.
+        """
+        labels = {slot.label for slot in slots}
+        found: list[tuple[DerivedJob, DerivedSlot]] = []
+        for part in self.derived_jobs:
+            accepts = getattr(part, "accepts", None)
+            sources = [slot.label for slot in slots if accepts is None or _guarded(part, accepts, slot.system)]
+            for made in _guarded(part, part.slots, sources):
+                if made.label in labels or made.source_label not in {slot.label for slot in slots}:
+                    wrong = "is taken" if made.label in labels else f"has no source {made.source_label!r}"
+                    raise ConfigurationError(
+                        f"The label {made.label!r} of {part.name} {wrong}. Give the systems other labels, or leave it out."
+                    )
+                labels.add(made.label)
+                found.append((part, made))
+        return found
 
     def row_finished(self, row: EvalRow) -> None:
         """Show a row to the controllers.
@@ -100,9 +122,6 @@ def load_parts(catalog: Catalog, request: Request, environ: Mapping[str, str]) -
                 f"Tell the authors of {component.distribution.name}, or leave it out."
             )
         found[kind].append(part)
-    if found["derived-job"]:
-        names = ", ".join(part.name for part in found["derived-job"])
-        raise ConfigurationError(f"This version runs no derived jobs yet: leave {names} out.")
     return RunParts(
         found["preparer"],
         found["governor"],

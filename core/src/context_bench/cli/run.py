@@ -84,7 +84,7 @@ def run(
     Evaluators are wired from the datasets; `context-bench explain wiring` tells why.
     """
     from context_bench.bench import runs
-    from context_bench.bench.preparation import known_hooks, plan
+    from context_bench.bench.preparation import derived_lines, known_hooks, plan
     from context_bench.bench.run_parts import described_parts
 
     project = load_project(flags["project_path"])
@@ -105,6 +105,10 @@ def run(
         from context_bench.cli.explain import show_hooks, show_parts, show_plan
 
         show_parts(parts)
+        for line in (
+            derived_lines(catalog, request) if any(one["kind"] == "derived-job" for one in parts.values()) else ()
+        ):
+            click.echo(line)
         for one in plans.values():
             show_plan(one)
         show_hooks(known_hooks(catalog, request)[1])

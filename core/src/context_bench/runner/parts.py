@@ -29,6 +29,7 @@ class Slot:
         model: Name of the model that it asks, by which prices are found; None when it names none.
         max_tokens: Tokens of its longest answer; None when nobody knows.
         sees: How much of an example it is shown: see :func:`context_bench.runner.sight.shown`.
+        source: Number of the slot whose rows its own rows are derived from; None for a system that is asked.
     """
 
     number: int
@@ -42,6 +43,7 @@ class Slot:
     model: str | None = None
     max_tokens: int | None = None
     sees: str = "everything"
+    source: int | None = None
 
 
 @frozen(eq=False)

@@ -71,6 +71,17 @@ def response_key(system: bytes, example: bytes, sample: int = 0, history: Sequen
     return _short(b"context-bench response 1", system, example, sample.to_bytes(8, "big"))
 
 
+def derived_key(example: bytes, response: bytes, output: bytes) -> bytes:
+    """Return what stands for the example in the key of a response that is derived from another one.
+
+    Args:
+        example: :func:`example_key` of the whole example.
+        response: :func:`response_key` of the other response; empty where there is none.
+        output: :func:`output_key` of it; empty where there is none.
+    """
+    return digest("context-bench derived 1", example, response, output)
+
+
 def output_key(output: Mapping[str, Any]) -> bytes:
     """Return the content hash of what a system returned."""
     return tagged_digest(_OUTPUT, output)
