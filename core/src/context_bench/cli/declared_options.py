@@ -99,7 +99,10 @@ def _declared_option(number: int, option: Option, owner: str) -> click.Option:
     help_text = f"{option.help}  ({owner})"
     if option.type == "bool":
         return click.Option([str(option.flag), f"flag_{number}"], help=help_text, is_flag=True, default=None)
-    return click.Option([str(option.flag), f"flag_{number}"], help=help_text, metavar="VALUE")
+    names = [str(option.flag), f"flag_{number}"]
+    if option.bare is not None:
+        return click.Option(names, help=help_text, metavar="[VALUE]", is_flag=False, flag_value=option.bare)
+    return click.Option(names, help=help_text, metavar="VALUE")
 
 
 def _flags(kinds: tuple[str, ...] | None) -> Iterator[tuple[Option, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
     "commands": {
+        "advantage": ("advantage", "context-bench-controls"),
         "baseline": ("baseline", "context-bench-compare"),
         "check": ("check", "context-bench-kit"),
         "compare": ("compare", "context-bench-compare"),
@@ -116,6 +117,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "markdown": ("", "context-bench-reports"),
     },
     "run_parts": {
+        "controls": ("Controls", "context-bench-controls"),
         "survival-check": ("SelfCheck", "context-bench-survival"),
     },
     "systems": {
@@ -189,6 +191,8 @@ NEEDS: dict[str, str] = {
 
 FLAGS: dict[str, tuple[str, str]] = {
     "--allow-unsandboxed-code": ("the evaluator code", "context-bench-code"),
+    "--controls": ("the run part controls", "context-bench-controls"),
+    "--controls-seed": ("the run part controls", "context-bench-controls"),
     "--datasets-folder": ("the flag group hub", "context-bench-huggingface"),
     "--gate": ("the command gate", "context-bench-compare"),
     "--html-texts": ("the reporter html", "context-bench-html"),

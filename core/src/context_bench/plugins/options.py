@@ -25,6 +25,7 @@ class Option(NamedTuple):
         env: Environment variable that gives the value when nothing else does, or None.
         required: Whether the component cannot be built without it.
         group: Id of the flag group that it comes from; None when the component itself declares it.
+        bare: Value of its flag when the flag is given without one; None where it needs one.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Option(NamedTuple):
     env: str | None = None
     required: bool = False
     group: str | None = None
+    bare: str | None = None
 
     def read(self, value: Any, where: str) -> Any:
         """Return ``value`` as this option's type; texts, as they come from a command line, are converted.

@@ -13,7 +13,7 @@ SEEDS = 20
 """Draws of the random control; their mean is what systems are held against."""
 
 
-def chosen(region: Region, name: str, tokens: int, seed: int = 0) -> frozenset[int]:
+def chosen(region: Region, name: str, tokens: int, seed: int | str = 0) -> frozenset[int]:
     """Return the units that a control keeps: as many as fit, a result never without its call.
 
     Args:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +15,7 @@ from context_bench_compare.intervals import TooFew
 from context_bench_compare.rendering import aligned
 from context_bench_controls.choosing import SEEDS
 from context_bench_controls.measuring import IDLE, held_rows
-from context_bench_controls.summing import HEADINGS, cells, line_to_dict, lines_of
+from context_bench_controls.summing import HEADINGS, Line, cells, line_to_dict, lines_of
 
 
 @click.command()
@@ -76,17 +78,7 @@ def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bo
         ]
         write_json({**told, **({"rows": rows} if with_rows else {})})
         return
-    say(aligned(HEADINGS, [cells(line) for line in lines]))
-    say("")
-    say(
-        f"advantage: what a system kept less the mean of {seeds} draws of random deletion at the same tokens, by row; "
-        "the interval is over sessions."
-    )
-    say(f"idle rows kept more than {IDLE:.0%} of the region's tokens and count nowhere else.")
-    for reason in dict.fromkeys(
-        line.interval.reason for line in lines if isinstance(line.interval, TooFew) and line.rows
-    ):
-        say(f"No interval: {reason}.")
+    say(table_of(lines, seeds))
     if with_rows:
         say("")
         say(
@@ -108,6 +100,31 @@ def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bo
             )
         )
     tell(complete)
+
+
+def section(result: Any) -> str | None:
+    """Return what stands below the table of a run with controls: the advantage of each system over random deletion."""
+    path = result.config.get("run_file")
+    if not path:
+        return None
+    with open_run(Path(path)) as opened:
+        if not any("derived" in entry["description"] for entry in opened.systems):
+            return None
+        lines = lines_of(list(held_rows(opened)))
+    return f"Held against deletion at random\n{table_of(lines)}" if lines else None
+
+
+def table_of(lines: Sequence[Line], seeds: int = SEEDS) -> str:
+    """Return the lines as a table, with what its words mean."""
+    told = [
+        aligned(HEADINGS, [cells(line) for line in lines]),
+        "",
+        f"advantage: what a system kept less the mean of {seeds} draws of random deletion at the same tokens, by row; "
+        "the interval is over sessions.",
+        f"idle rows kept more than {IDLE:.0%} of the region's tokens and count nowhere else.",
+    ]
+    reasons = [line.interval.reason for line in lines if isinstance(line.interval, TooFew) and line.rows]
+    return "\n".join([*told, *(f"No interval: {reason}." for reason in dict.fromkeys(reasons))])
 
 
 def _number(value: float | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -53,11 +53,12 @@ def held_rows(run: Run, seeds: int = SEEDS) -> Iterator[Held]:
         run: The run; it must have kept its examples.
         seeds: Draws of the random control.
     """
+    derived = {entry["label"] for entry in run.systems if "derived" in entry["description"]}
     for example in run.examples():
         if example.content is None:
             continue
         for _, row in run.rows_of(example.identity):
-            if not row.errors:
+            if not row.errors and row.system not in derived:
                 found = held(example.content, row.output, row.system, example.id, seeds)
                 if found is not None:
                     yield found
@@ -75,8 +76,7 @@ def held(
     found = region_of(before, region, asked)
     if not asked or not found.tokens:
         return None
-    stays = [*before[: region[0]], *before[region[1] :]]
-    achieved = max(0, sum(map(_size, after)) - sum(map(_size, stays)))
+    achieved = achieved_tokens(before, region, after)
     kept = kept_probes(original, output, asked)
     needed = [is_kept for is_kept, probe in zip(kept, asked, strict=True) if probe.needed]
     budget = min(achieved, found.tokens)
@@ -99,6 +99,14 @@ def held(
         controls=controls,
         spread=spread,
     )
+
+
+def achieved_tokens(
+    before: Sequence[Mapping[str, Any]], region: tuple[int, int], after: Sequence[Mapping[str, Any]]
+) -> int:
+    """Return the tokens that a system left of a region: all that it left, less head and tail as they were."""
+    stays = [*before[: region[0]], *before[region[1] :]]
+    return max(0, sum(map(_size, after)) - sum(map(_size, stays)))
 
 
 def _size(message: Mapping[str, Any]) -> int:

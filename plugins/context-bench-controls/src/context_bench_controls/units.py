@@ -27,12 +27,16 @@ class Unit:
         tokens: Its tokens.
         needs: Index of the unit with the call that its result answers; None for what answers no call in the region.
         is_result: Whether it is part of a tool's result.
+        text: What it says.
+        call: Id of the call whose arguments it is; None for a line.
     """
 
     message: int
     tokens: int
     needs: int | None
     is_result: bool
+    text: str
+    call: str | None = None
 
 
 @frozen(eq=False)
@@ -61,20 +65,48 @@ def region_of(messages: Sequence[Mapping[str, Any]], region: tuple[int, int], as
         asked: The probes of the row.
     """
     units: list[Unit] = []
-    texts: list[str] = []
     calls: dict[str, int] = {}
     for number in range(*region):
         message = messages[number]
         for call in message.get("tool_calls") or ():
             calls[call["id"]] = len(units)
-            units.append(Unit(number, tokens_of(str(call["arguments"])), None, False))
-            texts.append(str(call["arguments"]))
+            arguments = str(call["arguments"])
+            units.append(Unit(number, tokens_of(arguments), None, False, arguments, call["id"]))
         is_result = message["role"] == "tool"
         needs = calls.get(message.get("tool_call_id", "")) if is_result else None
-        for piece in pieces(str(message["content"])):
-            units.append(Unit(number, tokens_of(piece), needs, is_result))
-            texts.append(piece)
-    return Region(units, sum(unit.tokens for unit in units), _holders(texts, asked), [one.needed for one in asked])
+        content = pieces(str(message["content"]))
+        units += [Unit(number, tokens_of(piece), needs, is_result, piece) for piece in content]
+    holders = _holders([unit.text for unit in units], asked)
+    return Region(units, sum(unit.tokens for unit in units), holders, [one.needed for one in asked])
+
+
+def kept_messages(
+    messages: Sequence[Mapping[str, Any]], region: tuple[int, int], found: Region, kept: frozenset[int]
+) -> list[dict[str, Any]]:
+    """Return what a set of units leaves of the messages of a region; a call that stays keeps its result, if an empty one.
+
+    Args:
+        messages: The messages in the canonical form.
+        region: The first of the region, and the one behind its last.
+        found: The units of the region.
+        kept: Those that stay.
+    """
+    lines: dict[int, list[str]] = {}
+    calls = {one["id"] for message in messages[: region[0]] for one in message.get("tool_calls") or ()}
+    for number, unit in enumerate(found.units):
+        if number in kept and unit.call is None:
+            lines.setdefault(unit.message, []).append(unit.text)
+        elif number in kept and unit.call is not None:
+            calls.add(unit.call)
+    left = []
+    for number in range(*region):
+        message = {**messages[number], "content": "\n".join(lines.get(number, ()))}
+        made = [one for one in message.get("tool_calls") or () if one["id"] in calls]
+        if message.pop("tool_calls", None) and made:
+            message["tool_calls"] = made
+        if message["content"] or made or (message["role"] == "tool" and message.get("tool_call_id") in calls):
+            left.append(message)
+    return left
 
 
 def pieces(text: str) -> Iterable[str]:

@@ -33,6 +33,8 @@ class ForwardedContext:
         ConfigurationError: The port is taken, or the system cannot be set up.
     """
 
+    puts_out_context = True
+
     def __init__(
         self, of: str = "openai", port: int = 0, reply: str = "ok", forward_to: str | None = None, **options: Any
     ) -> None:

@@ -1,0 +1,94 @@
+"""The run part ``controls``: for each compressor of a run, four rows that keep as many tokens without thinking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from context_bench.errors import ConfigurationError
+from context_bench.messages import region_text
+from context_bench.protocols import DerivedSlot
+from context_bench_controls.choosing import NAMES, chosen, kept_tokens
+from context_bench_controls.measuring import achieved_tokens
+from context_bench_controls.units import kept_messages, region_of
+from context_bench_survival import given, left
+
+VERSION = "1"
+
+
+class Controls:
+    """Adds to each system that puts out a context the rows ``random``, ``newest``, ``head+tail`` and ``drop-oldest-results``.
+
+    Each keeps at most the tokens that the system's own row achieved. They are stored, and scored by the evaluators of the run.
+
+    Args:
+        controls: ``"stored"``, or ``"reader"`` for the run's reader to answer from them too.
+        seed: Seed of the random control.
+    """
+
+    name = "controls"
+
+    def __init__(self, controls: str = "stored", seed: int = 0) -> None:
+        self._is_read, self._seed = controls == "reader", seed
+
+    def accepts(self, system: Any) -> bool:
+        """Whether a system can put out a context: anything but an endpoint that only answers."""
+        if getattr(system, "puts_out_context", False) or len(getattr(system, "steps", ())) > 1:
+            return True
+        fingerprint = getattr(system, "fingerprint", None)
+        found = fingerprint() if callable(fingerprint) else fingerprint
+        return not isinstance(found, Mapping) or "endpoint" not in found
+
+    def slots(self, labels: Sequence[str]) -> Sequence[DerivedSlot]:
+        """Return four slots for each system.
+
+        Raises:
+            ConfigurationError: No system puts out a context.
+        """
+        if not labels:
+            raise ConfigurationError(
+                "Controls are for systems that put out a context or messages, and this run has none: name a compressor, or "
+                "measure a proxy with the system forwarded."
+            )
+        return [
+            DerivedSlot(
+                f"{label} {name}",
+                label,
+                {"version": VERSION, "control": name, **({"seed": self._seed} if name == "random" else {})},
+                partial(controlled, name=name, seed=self._seed),
+                self._is_read,
+            )
+            for label in labels
+            for name in NAMES
+        ]
+
+
+def controlled(example: Mapping[str, Any], source: Mapping[str, Any], *, name: str, seed: int = 0) -> dict[str, Any]:
+    """Return what a control leaves of an example, at the tokens that another system's output achieved.
+
+    Args:
+        example: The example as systems see it.
+        source: That output.
+        name: One of :data:`~context_bench_controls.choosing.NAMES`.
+        seed: Of the random control.
+
+    Returns:
+        What the source put out, a context or messages, and ``control``: its name, the tokens that it was allowed, and those
+        that it kept. Where the source put out neither, only a note.
+    """
+    before, region = given(example)
+    after = left(example, source)
+    if before is None or after is None:
+        return {"control": {"name": name, "note": "the source put out no context"}}
+    found = region_of(before, region, ())
+    budget = min(achieved_tokens(before, region, after), found.tokens)
+    kept = chosen(found, name, budget, f"{seed}:{example.get('id', '')}")
+    messages = kept_messages(before, region, found, kept)
+    told = {"control": {"name": name, "tokens_allowed": budget, "tokens_kept": kept_tokens(found, kept)}}
+    context = region_text(messages, (0, len(messages)))
+    if source.get("messages") is None or not example.get("messages"):
+        return {"context": context, **told}
+    whole = [*before[: region[0]], *messages, *before[region[1] :]]
+    new = [region[0], region[0] + len(messages)]
+    return {"messages": whole, "raw_messages": [], "region": new, "context": context, **told}
