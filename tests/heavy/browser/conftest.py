@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+LONGEST_WAIT = 120_000  # milliseconds: tests wait on conditions, on a machine that does much else
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -22,6 +23,7 @@ FLAGS = [
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=LONGEST_WAIT)
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if path is None:
         if os.environ.get("CI"):
@@ -46,7 +48,7 @@ class Watched:
         self.page = page
         self.requests: list[str] = []
         self.faults: list[str] = []
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(LONGEST_WAIT)
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("console", lambda told: self.faults.append(told.text) if told.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: self.faults.append(str(error)))

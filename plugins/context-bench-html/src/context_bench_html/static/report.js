@@ -149,20 +149,33 @@
   const dialog = make("dialog", { "aria-labelledby": "dialog-heading" },
     make("div", { class: "controls" }, make("button", { type: "button", onclick: () => step(-1), id: "previous" }, "← previous"),
       make("button", { type: "button", onclick: () => step(1), id: "next" }, "next →"),
-      make("button", { type: "button", onclick: () => dialog.close(), id: "close" }, "close")), heading, body);
+      make("button", { type: "button", onclick: shut, id: "close" }, "close")), heading, body);
   document.body.append(dialog);
-  dialog.addEventListener("keydown", event => { if (event.key === "ArrowLeft") step(-1); else if (event.key === "ArrowRight") step(1); });
-  dialog.addEventListener("close", () => (document.getElementById("row-" + active) || viewport).focus({ preventScroll: true }));
+  // The browser's own closing tells of it in a later task, and the row it would give the focus back to may be drawn anew:
+  // so Escape and the close button shut the dialog here, and the row has the focus before the key is let go.
+  const giveBack = () => { if (!dialog.open && !viewport.contains(document.activeElement)) (document.getElementById("row-" + active) || viewport).focus({ preventScroll: true }); };
+  function shut() { dialog.close(); giveBack(); }
+  dialog.addEventListener("keydown", event => {
+    if (event.key === "ArrowLeft") step(-1); else if (event.key === "ArrowRight") step(1);
+    else if (event.key === "Escape") { event.preventDefault(); shut(); }
+  });
+  dialog.addEventListener("cancel", event => { event.preventDefault(); shut(); });
+  dialog.addEventListener("close", giveBack);
   function step(by) { move(active + by); open(active); }
   async function open(n) {
     if (!order.length) return;
     const i = order[n];
     heading.textContent = visible(data.id[i]) + (data.datasets[data.dataset[i]] ? " – " + visible(data.datasets[data.dataset[i]]) : "");
+    dialog.removeAttribute("data-row");
+    body.setAttribute("aria-busy", "true");
     body.replaceChildren(make("p", {}, "…"));
     if (!dialog.open) dialog.showModal();
     heading.focus();
     const detail = await detailOf(i);
-    if (order[active] === i) body.replaceChildren(...(detail ? told(detail) : excerpts(i)));
+    if (order[active] !== i) return;
+    body.replaceChildren(...(detail ? told(detail) : excerpts(i)));
+    body.removeAttribute("aria-busy");
+    dialog.setAttribute("data-row", String(active));
   }
   async function detailOf(i) {
     const block = data.block[i];
