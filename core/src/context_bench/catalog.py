@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from context_bench.errors import UnknownNameError
-from context_bench.plugins.catalog import PACKAGE_HINT, Catalog, Component
+from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.manifest import read_faults
 from context_bench.plugins.settings import PluginSettings, load_project
@@ -30,17 +29,13 @@ def open_catalog(
             is one.
 
     Raises:
-        UnknownNameError: A switch names nothing that is installed.
+        UnknownNameError: A switch, the environment or the project file names what nobody has heard of.
         ConfigurationError: The project file cannot be read.
     """
     table = project if isinstance(project, Mapping) else load_project(None if project is None else Path(project))
-    settings = table.get("plugins", {})
-    switches = tuple(switches)
-    catalog = discover(PluginSettings.read(settings, os.environ, switches))
-    known = {name for component in catalog for name in component.names}
-    for switch in switches:
-        if switch.removeprefix("no:") not in known:
-            raise UnknownNameError("plugin", switch.removeprefix("no:"), known, PACKAGE_HINT)
+    settings = PluginSettings.read(table.get("plugins", {}), os.environ, switches)
+    catalog = discover(settings)
+    settings.require_known(component.names for component in catalog)
     return catalog
 
 

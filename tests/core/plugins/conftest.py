@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -175,7 +176,11 @@ class Site:
             for group, points in (entry_points or {}).items()
         ]
         (info / "entry_points.txt").write_text("\n".join(groups))
-        (info / "RECORD").write_text(f"{info.name}/METADATA,,\n{info.name}/RECORD,,\n")
+        shipped = [] if editable else [f"{package}/{file.name},,\n" for file in sorted(body.iterdir())]
+        (info / "RECORD").write_text("".join([f"{info.name}/METADATA,,\n{info.name}/RECORD,,\n", *shipped]))
+        if editable:
+            url = {"url": place.as_uri(), "dir_info": {"editable": True}}
+            (info / "direct_url.json").write_text(json.dumps(url))
         self.names.append(name)
         return body
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -397,7 +398,7 @@ def test_the_folder_where_packages_are_installed_may_be_the_current_directory(
 def test_one_installed_twice_with_one_version_works_and_is_noted(site: Any, process: Run) -> None:
     site.basics()
     other = site.folder.parent / "other"
-    site.evaluator("acme-twice", "twice", wire="[{ always = true }]", editable=True)
+    site.evaluator("acme-twice", "twice", wire="[{ always = true }]")
     site.evaluator("acme-twice", "twice", wire="[{ always = true }]", folder=other)
     path = os.pathsep.join(map(str, [site.folder, other]))
     listed = process("plugins", "list", path=path)
@@ -425,6 +426,7 @@ def test_what_a_failed_uninstall_left_behind_does_not_come_first(site: Any, proc
     site.evaluator("acme-left", "left", version="2.0")
     site.evaluator("acme-left", "left", version="2.0", folder=site.folder.parent / "other")
     (site.folder / "acme_left-2.0.dist-info" / "METADATA").unlink()
+    shutil.rmtree(site.folder / "acme_left")
     path = os.pathsep.join(map(str, [site.folder, site.folder.parent / "other"]))
     [told] = json.loads(process("plugins", "show", "acme-left", "--json", path=path).out)
     assert told["state"] == "ok"

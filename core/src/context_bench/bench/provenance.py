@@ -52,22 +52,26 @@ def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
 
     Requirements for another system or of an extra are named only where they are installed.
     """
-    from importlib_metadata import PackageNotFoundError, distribution
+    from context_bench.plugins.installed import (
+        UnreadableDistributionError,
+        copies,
+        installed_distributions,
+        normalise,
+        requirements,
+    )
 
-    from context_bench.plugins.installed import requirements, version_of
+    installed = installed_distributions()
 
     @cache
     def version(name: str) -> str | None:
-        try:
-            return version_of(distribution(name))
-        except PackageNotFoundError:
-            return None
+        found = installed.get(normalise(name))
+        return copies(found)[0].version if found else None
 
     found: dict[str, dict[str, str | None]] = {}
-    for name in sorted(set(names)):
+    for name in sorted(set(names) & set(installed)):
         try:
-            needed = requirements(distribution(name))
-        except PackageNotFoundError:
+            needed = requirements(copies(installed[name])[0])
+        except UnreadableDistributionError:
             continue
         found[name] = {
             other: version(other)

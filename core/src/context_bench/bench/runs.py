@@ -92,7 +92,9 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
 
     on_warning = arguments["on_warning"]
     told = Warnings(on_warning or _warn, on_one_thread=on_warning is None)
-    catalog = remembered_catalog(PluginSettings.read(environ=os.environ))
+    settings = PluginSettings.read(environ=os.environ)
+    catalog = remembered_catalog(settings)
+    settings.require_known(component.names for component in catalog)
     request = request_of_arguments(arguments)
     if request.evaluators is None:
         from context_bench.plugins.wiring import broken_plugins

@@ -12,8 +12,8 @@ import click
 from context_bench.console import warn as warn
 from context_bench.console import wrapped as wrapped
 from context_bench.console import write_json as echo_json
-from context_bench.errors import ContextBenchError, UnknownNameError
-from context_bench.plugins.catalog import PACKAGE_HINT, Catalog
+from context_bench.errors import ContextBenchError
+from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PROJECT_FILE, PluginSettings, load_project
 
@@ -85,23 +85,25 @@ def open_catalog(switches: tuple[str, ...], project: Mapping[str, Any], without:
         without: Values of ``--without``: to leave an evaluator out is to switch it off.
 
     Raises:
-        UnknownNameError: A switch names nothing that is installed.
+        UnknownNameError: A switch, the environment or the project file names what nobody has heard of.
     """
-    off = (f"no:{name}" for name in without)
-    context = click.get_current_context(silent=True)
-    catalogs = context.find_root().obj if context else None
-    settings = PluginSettings.read(project.get("plugins", {}), os.environ, (*switches, *off))
-    catalog = (catalogs if isinstance(catalogs, Catalogs) else Catalogs()).get(settings)
-    known = {name for component in catalog for name in component.names}
-    for switch in switches:
-        if switch.removeprefix("no:") not in known:
-            raise UnknownNameError("plugin", switch.removeprefix("no:"), known, PACKAGE_HINT)
+    settings = PluginSettings.read(
+        project.get("plugins", {}), os.environ, (*switches, *(f"no:{name}" for name in without))
+    )
+    catalog = _catalogs().get(settings)
+    settings.require_known((component.names for component in catalog), without)
     return catalog
 
 
 def catalog_of_environment() -> Catalog:
-    """Discover what is installed while the command line itself is being read; a faulty project file is told later."""
+    """Discover what is installed while the command line itself is being read; faulty settings are told later."""
     try:
         return open_catalog((), load_project())
     except ContextBenchError:
-        return open_catalog((), {})
+        return _catalogs().get(PluginSettings.read({}, os.environ))
+
+
+def _catalogs() -> Catalogs:
+    context = click.get_current_context(silent=True)
+    catalogs = context.find_root().obj if context else None
+    return catalogs if isinstance(catalogs, Catalogs) else Catalogs()

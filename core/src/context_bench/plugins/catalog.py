@@ -18,6 +18,9 @@ FAILED = "failed"
 
 STATES = (OK, INCOMPATIBLE, INVALID, BLOCKED, CONFLICT, MISSING_DEPENDENCY, FAILED)
 
+PACKAGE = "packages"
+"""The kind that stands for a distribution as a whole, where nobody can tell what it brings."""
+
 PACKAGE_HINT = "`context-bench plugins list` shows what is installed."
 
 
@@ -28,6 +31,7 @@ class Distribution(NamedTuple):
         name: Normalised name, with dashes.
         version: Its version.
         location: Folder that its metadata lies in.
+        editable: Folder of its sources, where they are used as they lie there; None for any other install.
         manifest_path: File of its manifest; None when it has none.
         manifest_source: Bytes of the manifest.
         warnings: What is odd about it, without being wrong.
@@ -36,6 +40,7 @@ class Distribution(NamedTuple):
     name: str
     version: str
     location: str = ""
+    editable: str | None = None
     manifest_path: str | None = None
     manifest_source: bytes = b""
     warnings: tuple[str, ...] = ()

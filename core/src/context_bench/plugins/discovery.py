@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from context_bench.plugins.cards import settle_cards
 from context_bench.plugins.catalog import (
@@ -20,6 +20,7 @@ from context_bench.plugins.catalog import (
     INVALID,
     MISSING_DEPENDENCY,
     OK,
+    PACKAGE,
     Catalog,
     Component,
     Distribution,
@@ -28,16 +29,18 @@ from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.installed import (
     GROUP_PREFIX,
     Copy,
+    UnreadableDistributionError,
     copies,
     distribution_sources,
     installed_distributions,
+    is_target,
     missing_requirements,
     path_sources,
-    plugin_entry_points,
 )
 from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
 from context_bench.plugins.ownership import settle_contests, settle_groups
 from context_bench.plugins.settings import CORE, CURRENT_DIRECTORY_VARIABLE, PluginSettings
+from context_bench.plugins.small_files import UnreadableFileError, read_small_file
 
 Verdict = tuple[str, str, str]
 """State, reason and remedy."""
@@ -55,12 +58,29 @@ def discover(settings: PluginSettings | None = None) -> Catalog:
     found: list[Component] = []
     sources = path_sources()
     for name, distributions in installed.items():
-        brings = any(map(plugin_entry_points, distributions))
-        sources += distribution_sources(distributions, brings)
-        if brings:
-            found.extend(_components(name, distributions, installed, settings, sources))
-    found.sort(key=lambda component: (KINDS.index(component.kind), component.id))
+        components = _behind_a_border(name, distributions, installed, settings, sources)
+        sources += distribution_sources(distributions, bool(components))
+        found += components
+    found.sort(key=lambda component: ((*KINDS, PACKAGE).index(component.kind), component.id))
     return Catalog(settle_contests(settle_cards(settle_groups(found)), settings), sources)
+
+
+def _behind_a_border(
+    name: str, distributions: list[Copy], installed: Mapping[str, object], settings: PluginSettings, sources: list[str]
+) -> list[Component]:
+    """Return the components of one distribution; whatever goes wrong there is told of it alone, and hides nobody else."""
+    try:
+        if not any(copy.entry_points() for copy in distributions):
+            return []
+        return list(_components(name, distributions, installed, settings, sources))
+    except UnreadableDistributionError as error:
+        reason = str(error)
+    except Exception as error:  # noqa: BLE001 - files of somebody else's
+        reason = f"looking at it raised {type(error).__name__}: {error}"
+    used = distributions[0]
+    found = Component(PACKAGE, name, Distribution(name, used.version, used.folder), "")
+    block = settings.blocked_by(found.names)
+    return [found.with_state(BLOCKED, *block) if block else found.with_state(INVALID, reason, _reinstall(name))]
 
 
 class _Package(NamedTuple):
@@ -69,11 +89,12 @@ class _Package(NamedTuple):
     exists: bool
     distribution: Distribution
     manifest: Manifest | None = None
+    elsewhere: str | None = None
 
 
 def _components(
     name: str,
-    distributions: list[Any],
+    distributions: list[Copy],
     installed: Mapping[str, object],
     settings: PluginSettings,
     sources: list[str],
@@ -81,16 +102,17 @@ def _components(
     every = copies(distributions)
     trusted = [copy for copy in every if settings.allow_current_directory or not _is_here(copy.folder)]
     used = (trusted or every)[0]
-    distribution, verdict = _judge_copies(Distribution(name, used.version, used.folder), trusted)
+    source = used.editable_source()
+    distribution, verdict = _judge_copies(Distribution(name, used.version, used.folder, source), trusted)
     if verdict is None:
         verdict = _judge_requirements(used, installed)
     packages: dict[str, _Package] = {}
     listed: set[tuple[str, str]] = set()
-    for point in plugin_entry_points(used.metadata):
+    for point in used.entry_points():
         key = point.group.removeprefix(GROUP_PREFIX), point.name
         package = point.value.partition(":")[0].strip().partition(".")[0]
         if package not in packages:
-            packages[package] = _look_at(package, distribution, sources)
+            packages[package] = _look_at(package, distribution, used, sources)
         if key[0] in KINDS and key not in listed:
             listed.add(key)
             facts = packages[package].manifest
@@ -131,6 +153,17 @@ def _judge(
             f"its entry point {component.target} names the package {package}, which is not there",
             f"reinstall {name}, or uninstall it: `pip uninstall {name}`",
         )
+    if seen.elsewhere is not None:
+        return component.with_state(
+            CONFLICT,
+            f"its entry point {component.target} names the package {package}, but what Python finds under that name, in "
+            f"{seen.elsewhere}, is none of its files",
+            f"uninstall it (`pip uninstall {name}`), or take {seen.elsewhere} off Python's path",
+        )
+    if not is_target(component.target) and component.target:
+        return component.with_state(
+            INVALID, f"its entry point {component.target!r} is no module:attribute", _reinstall(name)
+        )
     if manifest is None:
         return component
     if manifest.incompatibility:
@@ -170,32 +203,30 @@ def _judge_copies(distribution: Distribution, trusted: list[Copy]) -> tuple[Dist
     return distribution._replace(warnings=(twice,)), None
 
 
-def _judge_requirements(used: Copy, installed: Mapping[str, object]) -> Verdict | None:
-    missing = missing_requirements(used.metadata, installed)
+def _judge_requirements(used: Copy, installed: Mapping[str, object], extra: str | None = None) -> Verdict | None:
+    try:
+        missing = missing_requirements(used, installed, extra)
+    except UnreadableDistributionError as error:
+        return INVALID, str(error), _reinstall(used.name)
     if not missing:
         return None
     are = "is" if len(missing) == 1 else "are"
+    wanted = " ".join(missing) if extra is None else f'"{used.name}[{extra}]"'
     return (
         MISSING_DEPENDENCY,
         f"it requires {', '.join(missing)}, which {are} not installed",
-        f"`pip install {' '.join(missing)}`",
+        f"`pip install {wanted}`",
     )
 
 
 def _judge_extra(component: Component, used: Copy, installed: Mapping[str, object]) -> Component:
     extra = component.facts.extra if component.facts else None
-    if extra is None or component.state != OK:
-        return component
-    missing = missing_requirements(used.metadata, installed, extra)
-    if not missing:
-        return component
-    are = "is" if len(missing) == 1 else "are"
-    lacking = component.with_state(
-        MISSING_DEPENDENCY,
-        f"it requires {', '.join(missing)}, which {are} not installed",
-        f'`pip install "{component.distribution.name}[{extra}]"`',
-    )
-    return lacking._replace(lacks_extra=True)
+    verdict = _judge_requirements(used, installed, extra) if extra is not None and component.state == OK else None
+    return component.with_state(*verdict)._replace(lacks_extra=True) if verdict else component
+
+
+def _reinstall(name: str) -> str:
+    return f"install it again (`pip install --force-reinstall {name}`), or uninstall it: `pip uninstall {name}`"
 
 
 def _not_an_entry_point(component: Component) -> Verdict:
@@ -207,21 +238,25 @@ def _not_an_entry_point(component: Component) -> Verdict:
     )
 
 
-def _look_at(package: str, distribution: Distribution, sources: list[str]) -> _Package:
-    exists, folders = _find(package)
+def _look_at(package: str, distribution: Distribution, copy: Copy, sources: list[str]) -> _Package:
+    exists, places = _find(package)
     sources += [place for place in (os.path.join(place, package) for place in sys.path) if os.path.isdir(place)]
-    for folder in folders:
+    own = [place for place in places if copy.owns(package, place)]
+    if places and not own:
+        return _Package(exists, distribution, elsewhere=places[0])
+    for folder in own:
         path = os.path.join(folder, FILE_NAME)
         sources += [folder, path]
         try:
-            with open(path, "rb") as file:
-                source = file.read()
-        except (FileNotFoundError, NotADirectoryError):
+            source = read_small_file(path)
+        except UnreadableFileError as error:
+            fault = Manifest(faults=(f"unreadable: {error}",))
+            return _Package(exists, distribution._replace(manifest_path=path), fault)
+        if source is None:
             continue
-        except OSError as error:
-            return _Package(
-                exists, distribution._replace(manifest_path=path), Manifest(faults=(f"unreadable: {error}",))
-            )
+        if not copy.ships(package, FILE_NAME):
+            note = f"{path} is none of the files that it was installed with, and is not read"
+            return _Package(exists, distribution._replace(warnings=(*distribution.warnings, note)))
         manifest = parse_manifest(source)
         warnings = (*distribution.warnings, *(f"manifest: {warning}" for warning in manifest.warnings))
         found = distribution._replace(manifest_path=path, manifest_source=source, warnings=warnings)
@@ -230,16 +265,19 @@ def _look_at(package: str, distribution: Distribution, sources: list[str]) -> _P
 
 
 def _find(package: str) -> tuple[bool, list[str]]:
-    """Return whether a top-level package exists, and its folders; a single module has none for package data."""
+    """Return whether there is a top-level package, and its folders; of a single module, the file."""
     if package in sys.modules:
-        return True, list(getattr(sys.modules[package], "__path__", ()))
+        found = sys.modules[package]
+        return True, [*getattr(found, "__path__", ())] or list(filter(None, [getattr(found, "__file__", None)]))
     from importlib.util import find_spec
 
     try:
         spec = find_spec(package)
     except (ImportError, ValueError, AttributeError):
         spec = None
-    return spec is not None, list(spec.submodule_search_locations or ()) if spec else []
+    if spec is None:
+        return False, []
+    return True, [*(spec.submodule_search_locations or ([spec.origin] if spec.has_location and spec.origin else []))]
 
 
 def _is_here(folder: str) -> bool:

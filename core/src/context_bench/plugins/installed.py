@@ -1,4 +1,9 @@
-"""What is installed: every distribution that can be seen, each copy of it, in one pass and without reading METADATA."""
+"""What is installed: every distribution that can be seen, each copy of it, in one pass.
+
+Folders of the path are looked at directly, which costs a third of what importlib_metadata takes to be imported; that is asked
+only about what is no folder, such as archives, and about finders that bring distributions of their own. Every file is read as
+something that a stranger wrote: see :mod:`context_bench.plugins.small_files`.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +12,164 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from context_bench.plugins.small_files import LARGEST, UnreadableFileError, read_small_file
+
 GROUP_PREFIX = "context_bench."
 _UNQUOTED = str.maketrans("", "", "\"' ()")
+_MOST_ENTRY_POINTS = 1000
+_OUR_FINDERS = ("_frozen_importlib", "_frozen_importlib_external", "importlib_metadata")
+
+
+class UnreadableDistributionError(Exception):
+    """The metadata of a distribution cannot be used; the text says which file, and why."""
+
+
+def is_target(value: str) -> bool:
+    """Whether the value of an entry point is ``module:attribute``, each of them dotted or not, or a module alone."""
+    module, colon, attribute = value.partition("[")[0].partition(":")
+    parts = [*module.strip().split("."), *(attribute.strip().split(".") if colon else ())]
+    return all(part.isidentifier() for part in parts)
+
+
+class EntryPoint(NamedTuple):
+    """One line of ``entry_points.txt``: a name, and ``module:attribute``."""
+
+    group: str
+    name: str
+    value: str
 
 
 class Copy(NamedTuple):
     """One installed copy of a distribution.
 
     Attributes:
-        metadata: What importlib_metadata found.
-        folder: Folder that its metadata lies in.
-        version: Its version.
+        place: The folder (or file) of its metadata; empty when only ``metadata`` knows.
+        folder: The folder that this lies in.
+        metadata: What importlib_metadata found; None when the folders of the path were enough.
     """
 
-    metadata: Any
+    place: str
     folder: str
-    version: str
+    metadata: Any = None
+
+    @property
+    def name(self) -> str:
+        """Its normalised name; empty when nothing says it."""
+        stem, dot, suffix = os.path.basename(self.place).rpartition(".")
+        if dot and suffix.lower() in ("dist-info", "egg-info"):
+            return normalise(stem.partition("-")[0])
+        return normalise(self.header("Name"))
+
+    @property
+    def version(self) -> str:
+        """Its version: from the folder's name where that says it, which is much cheaper than METADATA."""
+        stem, _, suffix = os.path.basename(self.place).rpartition(".")
+        parts = stem.split("-")
+        if len(parts) == 2 and suffix == "dist-info":
+            return parts[1]
+        return self.header("Version") or "?"
+
+    def text(self, name: str, errors: str = "strict") -> str:
+        """Return a file of the metadata; empty when there is none.
+
+        Raises:
+            UnreadableDistributionError: It is not what is read.
+        """
+        try:
+            if self.metadata is None:
+                is_file = name == "PKG-INFO" and os.path.isfile(self.place)  # as distutils left it
+                content = read_small_file(self.place if is_file else os.path.join(self.place, name)) or b""
+                return content.decode("utf-8", errors)
+            told = self.metadata.read_text(name) or ""
+            if len(told) > LARGEST:
+                raise UnreadableFileError("it is larger than 1 MiB")
+            return str(told)
+        except UnreadableFileError as error:
+            raise UnreadableDistributionError(f"its {name} is not read: {error}") from error
+        except UnicodeDecodeError as error:
+            if GROUP_PREFIX.encode() not in error.object.replace(b"\0", b""):  # in UTF-16, too
+                return ""
+            raise UnreadableDistributionError(f"its {name} is not read: it is no text in UTF-8") from error
+        except Exception as error:
+            raise UnreadableDistributionError(f"its {name} is not read: {type(error).__name__}: {error}") from error
+
+    def headers(self) -> str:
+        """Return METADATA, or what older tools left in its place, without the description.
+
+        Raises:
+            UnreadableDistributionError: It is not what is read.
+        """
+        found = self.text("METADATA", "replace") or self.text("PKG-INFO", "replace")
+        return found.replace("\r\n", "\n").partition("\n\n")[0]
+
+    def header(self, key: str) -> str:
+        """Return a value of METADATA; empty when there is none, or no METADATA that can be read."""
+        try:
+            lines = self.headers().split("\n")
+        except UnreadableDistributionError:
+            return ""
+        return next((line.partition(":")[2].strip() for line in lines if line.startswith(f"{key}:")), "")
+
+    def entry_points(self) -> list[EntryPoint]:
+        """Return its entry points in groups that begin with :data:`GROUP_PREFIX`.
+
+        Raises:
+            UnreadableDistributionError: Its ``entry_points.txt`` is damaged.
+        """
+        text = self.text("entry_points.txt")
+        return list(_entry_points(text)) if GROUP_PREFIX in text else []
+
+    def editable_source(self) -> str | None:
+        """Return the folder of its sources where it is an editable install, else None."""
+        try:
+            text = self.text("direct_url.json")
+            if '"editable"' not in text:
+                return None
+            import json
+            from urllib.parse import unquote, urlsplit
+
+            origin = json.loads(text)
+            return unquote(urlsplit(origin["url"]).path) if origin["dir_info"]["editable"] is True else None
+        except (UnreadableDistributionError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return None  # no such file, or one of another shape
+
+    def owns(self, package: str, place: str) -> bool:
+        """Whether a package that was found in a place is among the files that this copy brought.
+
+        RECORD says so, or the folder of an editable install. Where a tool left no RECORD, what lies beside the metadata counts.
+
+        Args:
+            package: A top-level name.
+            place: The folder or file that Python finds under this name.
+
+        Raises:
+            UnreadableDistributionError: RECORD is not what is read.
+        """
+        record = self.text("RECORD", "replace")
+        listed = any(f"\n{package}{mark}" in f"\n{record}" for mark in "/.") or not record
+        if listed and _is_same(os.path.dirname(place), self.folder):
+            return True
+        source = self.editable_source()
+        return source is not None and _lies_in(place, [source])
+
+    def ships(self, package: str, name: str) -> bool:
+        """Whether a file in a package that it owns is its own."""
+        record = self.text("RECORD", "replace")
+        return f"\n{package}/{name}," in f"\n{record}" or f"\n{package}/" not in f"\n{record}"
 
 
-def installed_distributions() -> dict[str, list[Any]]:
-    """Return importlib_metadata's distributions by normalised name, copies in the order in which Python sees them."""
-    from importlib_metadata import distributions
-
-    # A place that is not there, as pythonXY.zip mostly is, would make importlib_metadata import its support for archives.
-    places = [place for place in sys.path if os.path.exists(place or os.curdir)]
-    found: dict[str, list[Any]] = {}
-    for metadata in distributions(path=places):
-        name = _name(metadata)
-        if name:
-            found.setdefault(name, []).append(metadata)
+def installed_distributions() -> dict[str, list[Copy]]:
+    """Return the copies of every distribution by its normalised name, in the order in which Python sees them."""
+    found: dict[str, list[Copy]] = {}
+    for place in dict.fromkeys(place or os.curdir for place in sys.path):
+        for copy in _copies_in(place):
+            if copy.name:
+                found.setdefault(copy.name, []).append(copy)
+    for finder in sys.meta_path:
+        find = getattr(finder, "find_distributions", None)
+        if find is not None and getattr(finder, "__module__", "") not in _OUR_FINDERS:
+            for copy in map(_asked_for, find()):
+                found.setdefault(copy.name, []).append(copy)
     return found
 
 
@@ -46,75 +180,66 @@ def path_sources() -> list[str]:
     return [*sys.path, *(str(file) for file in files if file)]
 
 
-def distribution_sources(distributions: list[Any], brings_components: bool) -> Iterator[str]:
+def distribution_sources(distributions: list[Copy], brings_components: bool) -> Iterator[str]:
     """Yield the files and folders that decide what is known of the copies of a distribution."""
-    for metadata in distributions:
-        place = str(getattr(metadata, "_path", ""))
-        if place:
-            yield place
-            yield os.path.join(place, "entry_points.txt")
-        if place and (brings_components or len(distributions) > 1 or not place.endswith(".dist-info")):
+    for copy in distributions:
+        if copy.place:
+            yield copy.place
+            yield os.path.join(copy.place, "entry_points.txt")
+        if copy.place and (brings_components or len(distributions) > 1 or not copy.place.endswith(".dist-info")):
             for name in ("METADATA", "PKG-INFO", "direct_url.json", "RECORD"):
-                yield os.path.join(place, name)
+                yield os.path.join(copy.place, name)
 
 
-def plugin_entry_points(metadata: Any) -> list[Any]:
-    """Return the entry points of a distribution in groups that begin with :data:`GROUP_PREFIX`.
-
-    Whatever is wrong with the file, it must not keep anybody from seeing the other plugins.
-    """
-    try:
-        text = metadata.read_text("entry_points.txt")
-        if not text or GROUP_PREFIX not in text:
-            return []
-        return [point for point in metadata.entry_points if point.group.startswith(GROUP_PREFIX)]
-    except Exception:  # noqa: BLE001 - a file of somebody else's
-        return []
-
-
-def copies(distributions: list[Any]) -> list[Copy]:
+def copies(distributions: list[Copy]) -> list[Copy]:
     """Return the copies of one distribution, the one that is used first.
 
     Copies without metadata, which a failed uninstall leaves behind, go last. The ``.egg-info`` that setuptools writes into
     the sources of an editable install is no second copy.
     """
     if len(distributions) == 1:
-        return [_copy(distributions[0])]
+        return distributions
     found: dict[str, Copy] = {}
-    for metadata in distributions:
-        place = str(getattr(metadata, "_path", "")) or _folder(metadata)
-        found.setdefault(os.path.realpath(place), _copy(metadata))  # a folder may stand twice in the path
-    every = sorted(found.values(), key=lambda copy: not _has_metadata(copy.metadata))
-    sources = [source for source in map(_editable_source, every) if source]
-    return [copy for copy in every if not (_is_egg_info(copy) and _lies_in(copy.folder, sources))] or every
+    for copy in distributions:
+        found.setdefault(os.path.realpath(copy.place or copy.folder), copy)  # a folder may stand twice in the path
+    every = sorted(found.values(), key=lambda copy: not _has_metadata(copy))
+    sources = [source for source in (copy.editable_source() for copy in every) if source]
+    return [
+        copy for copy in every if not (copy.place.endswith(".egg-info") and _lies_in(copy.folder, sources))
+    ] or every
 
 
-def missing_requirements(metadata: Any, installed: Mapping[str, object], extra: str | None = None) -> list[str]:
+def missing_requirements(copy: Copy, installed: Mapping[str, object], extra: str | None = None) -> list[str]:
     """Return the requirements of a distribution, or of one of its extras, that are not installed.
 
     Those with any other marker than the extra's are left to the import.
+
+    Raises:
+        UnreadableDistributionError: METADATA cannot be used.
     """
     marker = "" if extra is None else normalise(f"extra=={extra}")
     return [
-        name
-        for name, markers in requirements(metadata).items()
-        if marker in markers and normalise(name) not in installed
+        name for name, markers in requirements(copy).items() if marker in markers and normalise(name) not in installed
     ]
 
 
-def requirements(metadata: Any) -> dict[str, set[str]]:
-    """Return the names of what a distribution requires, and the markers with which it does so: empty for anywhere."""
-    try:
-        text = metadata.read_text("METADATA") or metadata.read_text("PKG-INFO") or ""
-    except (OSError, UnicodeDecodeError):
-        return {}
+def requirements(copy: Copy) -> dict[str, set[str]]:
+    """Return the names of what a distribution requires, and the markers with which it does so: empty for anywhere.
+
+    Raises:
+        UnreadableDistributionError: METADATA cannot be read, or requires what is no name.
+    """
     found: dict[str, set[str]] = {}
-    for line in text.partition("\n\n")[0].splitlines():
+    for line in copy.headers().split("\n"):
         if line.startswith("Requires-Dist:"):
             requirement, _, condition = line[len("Requires-Dist:") :].partition(";")
             requirement = requirement.strip()
-            end = next((i for i, letter in enumerate(requirement) if not (letter.isalnum() or letter in "-_.")), None)
+            end = next((i for i, letter in enumerate(requirement) if not _is_of_a_name(letter)), None)
             name = requirement[:end]
+            if not (name[:1].isalnum() and name[-1:].isalnum()) or requirement[len(name) :][:1] not in " \t<>=!~[(@,":
+                raise UnreadableDistributionError(
+                    f"its METADATA requires {requirement!r}, which is no name of a package"
+                )
             found.setdefault(name, set()).add(normalise(condition.translate(_UNQUOTED)))
     return found
 
@@ -124,61 +249,58 @@ def normalise(name: str) -> str:
     return "-".join(filter(None, name.replace("_", "-").replace(".", "-").lower().split("-")))
 
 
-def _copy(metadata: Any) -> Copy:
-    return Copy(metadata, _folder(metadata), version_of(metadata))
+def _copies_in(place: str) -> Iterator[Copy]:
+    if place.endswith(".egg") or os.path.isfile(place):
+        from importlib_metadata import distributions
 
-
-def _name(metadata: Any) -> str:
-    path = getattr(metadata, "_path", None)
-    if path is not None:
-        stem, dot, suffix = path.name.rpartition(".")
-        if dot and suffix in ("dist-info", "egg-info"):
-            return normalise(stem.partition("-")[0])
-    return normalise(_asked(metadata, "Name"))
-
-
-def version_of(metadata: Any) -> str:
-    """Return the version from the folder's name, which is thirty times cheaper than parsing METADATA."""
-    path = getattr(metadata, "_path", None)
-    stem, _, suffix = (path.name if path is not None else "").rpartition(".")
-    parts = stem.split("-")
-    if len(parts) == 2 and suffix == "dist-info":
-        return str(parts[1])
-    return _asked(metadata, "Version") or "?"
-
-
-def _asked(metadata: Any, key: str) -> str:
+        yield from map(_asked_for, distributions(path=[place]))
+        return
     try:
-        return str(metadata.metadata[key] or "")
-    except Exception:  # noqa: BLE001 - a folder of somebody else's
-        return ""
+        names = sorted(os.listdir(place))
+    except OSError:
+        return
+    for name in names:
+        if name.lower().endswith((".dist-info", ".egg-info")):
+            yield Copy(os.path.join(place, name), place)
 
 
-def _folder(metadata: Any) -> str:
+def _asked_for(metadata: Any) -> Copy:
     path = getattr(metadata, "_path", None)
-    return str(path.parent) if path is not None else str(metadata.locate_file(""))
+    if path is not None and os.path.isdir(str(path)):
+        return Copy(str(path), os.path.dirname(str(path)))
+    return Copy("" if path is None else str(path), str(metadata.locate_file("")), metadata)
 
 
-def _has_metadata(metadata: Any) -> bool:
+def _entry_points(text: str) -> Iterator[EntryPoint]:
+    group, count = "", 0
+    for line in map(str.strip, text.split("\n")):
+        if not line or line[0] in "#;":
+            continue
+        if line[0] == "[" and line[-1] == "]":
+            group = line[1:-1].strip()
+        elif group.startswith(GROUP_PREFIX):
+            name, _, value = map(str.strip, line.partition("="))
+            count += 1
+            if not name or not value:
+                raise UnreadableDistributionError(f"its entry_points.txt is damaged: {line[:80]!r} in [{group}]")
+            if count > _MOST_ENTRY_POINTS:
+                raise UnreadableDistributionError(f"it has more than {_MOST_ENTRY_POINTS} entry points")
+            yield EntryPoint(group, name, value)
+
+
+def _has_metadata(copy: Copy) -> bool:
     try:
-        return bool(metadata.read_text("METADATA") or metadata.read_text("PKG-INFO"))
-    except (OSError, UnicodeDecodeError):
+        return bool(copy.headers())
+    except UnreadableDistributionError:
         return True
 
 
-def _editable_source(copy: Copy) -> str | None:
-    import json
-    from urllib.parse import unquote, urlsplit
-
-    try:
-        origin = json.loads(copy.metadata.read_text("direct_url.json") or "{}")
-        return unquote(urlsplit(origin["url"]).path) if origin["dir_info"]["editable"] else None
-    except Exception:  # noqa: BLE001 - no such file, or one of another shape
-        return None
+def _is_of_a_name(letter: str) -> bool:
+    return letter.isascii() and (letter.isalnum() or letter in "-_.")
 
 
-def _is_egg_info(copy: Copy) -> bool:
-    return str(getattr(copy.metadata, "_path", "")).endswith(".egg-info")
+def _is_same(folder: str, other: str) -> bool:
+    return folder == other or os.path.realpath(folder) == os.path.realpath(other)
 
 
 def _lies_in(folder: str, places: list[str]) -> bool:

@@ -6,7 +6,7 @@ Every fault is collected with the path of its field, so that an author sees all 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from context_bench.plugins import manifest_fields
@@ -93,11 +93,15 @@ def parse_manifest(source: bytes) -> Manifest:
     """Read a manifest; never raises, every fault is in the result."""
     import tomli
 
+    if _is_too_dotted(source):
+        return Manifest(faults=("no manifest: its keys are nested too deeply",))
     try:
         document = tomli.loads(source.decode("utf-8"))
-    except (tomli.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         return Manifest(faults=(f"no valid TOML: {error}",))
-    faults: list[str] = []
+    faults = list(_unusual(document))
+    if faults:
+        return Manifest(faults=tuple(faults))
     warnings: list[str] = []
     top = Table("", document, faults, warnings)
     schema = top.take("schema", manifest_fields.schema, 0, required=True)
@@ -113,6 +117,31 @@ def parse_manifest(source: bytes) -> Manifest:
                 component_faults[kind, name] = tuple(own)
     top.close()
     return Manifest(schema, api, components, tuple(faults), component_faults, tuple(warnings), doctor)
+
+
+def _is_too_dotted(source: bytes) -> bool:
+    """Whether reading the text would take seconds: for a dotted key that takes the square of its parts."""
+    dots = [line.count(b".") for line in source.split(b"\n")]
+    return sum(count * count for count in dots) + max(dots) * len(dots) > _MOST_STEPS
+
+
+def _unusual(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what TOML does not allow and its reader lets pass: numbers of more than 64 bits; and tables in many tables."""
+    waiting: list[tuple[str, Any, int]] = [("", document, 0)]
+    for path, value, depth in waiting:
+        if depth > _DEEPEST:
+            yield f"{path[:80]}: nested more than {_DEEPEST} times"
+            return
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            yield f"{path}: a whole number has at most 64 bits"
+        elif isinstance(value, dict):
+            waiting += [(f"{path}.{key}".lstrip("."), item, depth + 1) for key, item in value.items()]
+        elif isinstance(value, list):
+            waiting += [(f"{path}[{index}]", item, depth + 1) for index, item in enumerate(value)]
+
+
+_DEEPEST = 32
+_MOST_STEPS = 5_000_000
 
 
 def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[str]) -> Facts:

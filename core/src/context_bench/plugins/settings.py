@@ -20,6 +20,7 @@ CORE = "context-bench"
 
 _PROJECT_KEYS = ("disable", "allow", "prefer", "allow-current-directory")
 _PROJECT = "context-bench.toml"
+_COMMAND_LINE = "the command line"
 
 
 class Layer(NamedTuple):
@@ -101,7 +102,7 @@ class PluginSettings(NamedTuple):
             ),
             Layer(
                 tuple((name.removeprefix("no:"), not name.startswith("no:")) for name in arguments),
-                "the command line",
+                _COMMAND_LINE,
                 "leave out -p no:{name} and --without {name}",
             ),
         )
@@ -122,6 +123,36 @@ class PluginSettings(NamedTuple):
                 listed = bool(names & layer.allowed)
                 blocker = None if listed else Block(f"not in {layer.list}", layer.admit.format(name=shortest))
         return blocker
+
+    def require_known(self, installed: Iterable[frozenset[str]], without: Iterable[str] = ()) -> None:
+        """Refuse names that mean nothing: a misspelt one would leave on what somebody meant to switch off.
+
+        The environment and the project may speak of plugins of ours that are not installed here, the command line may not.
+
+        Args:
+            installed: The names of every component that is installed.
+            without: Names that are switched off by another flag, which looks at them itself.
+
+        Raises:
+            UnknownNameError: A switch, the project's allow-list or its preference names what nobody has heard of.
+        """
+        here = frozenset[str]().union(*installed)
+        names = [(name, layer.off) for layer in self.layers for name, _ in layer.switches]
+        names += [(name, layer.list) for layer in self.layers[:1] for name in layer.allowed or ()]
+        names += [(name, f"plugins.prefer in {_PROJECT}") for name in self.preferred.values()]
+        here |= frozenset(without)
+        for name, where in names:
+            known = here if where == _COMMAND_LINE or name in here else here | _ours()
+            if name not in known:
+                hint = f"It stands in {where}. `context-bench plugins list` shows what is installed."
+                raise UnknownNameError("plugin", name, known, hint)
+
+
+def _ours() -> frozenset[str]:
+    from context_bench.plugins.first_party import COMPONENTS
+
+    ours = [(name, home) for kind in COMPONENTS.values() for name, (_, home) in kind.items()]
+    return frozenset(known for name, home in ours for known in (name, home, f"{home}/{name}"))
 
 
 def _check(project: Mapping[str, object]) -> None:

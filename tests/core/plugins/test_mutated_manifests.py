@@ -1,0 +1,141 @@
+"""Mutated manifests: whatever stands in them, each distribution is listed, nothing is imported, nothing reaches a terminal raw.
+
+Every run takes a seeded share of them; ``CONTEXT_BENCH_MUTATIONS=10000`` takes that many (about 25 s on one core).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from context_bench.cli.listing import listing
+from context_bench.console import say, write_json
+from context_bench.plugins.catalog import STATES
+from context_bench.plugins.description import describe
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.manifest import parse_manifest
+from context_bench.plugins.settings import PluginSettings
+
+MUTATIONS = int(os.environ.get("CONTEXT_BENCH_MUTATIONS", "300"))
+TOGETHER = 100
+PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+TOKENS = [
+    *("\x1b]0;pwned\x07", "\x1b[2J", "\x00", "\x9b31m", "\u202e", "\ufeff", "\u2028", "\r", "\x7f", "\udcff"),
+    *(
+        '"',
+        "'",
+        '"""',
+        "[",
+        "]",
+        "[[",
+        "]]",
+        "{",
+        "}",
+        "=",
+        "#",
+        ".",
+        ",",
+        "\\",
+        "\n",
+        "\\u001b",
+        "\\u202E",
+        "\\U00110000",
+    ),
+    *(
+        "nan",
+        "inf",
+        "-inf",
+        "true",
+        "1979-05-27T07:32:00Z",
+        "07:32:00",
+        "9" * 25,
+        "9" * 5000,
+        "0x" + "f" * 200,
+        "1e999",
+    ),
+    *("[]", "{}", '""', "-1", "0.5", '["\\u001b[31m"]', "a.b.c", "[evaluators]", "[evaluators.x]", "[hooks.x]", "[x]"),
+    *("schema = 2", 'api = "9.9"', "wire = [{ always = true }]", "card = {}", 'uses = ["judge"]', 'extra = "$(x)"'),
+]
+
+
+def mutated(source: str, random: Random) -> bytes:
+    """Return a manifest with one to six changes: of characters, tokens, lines and bytes."""
+    text = source
+    for _ in range(random.randint(1, 6)):
+        start = random.randrange(len(text) + 1)
+        end = min(len(text), start + random.choice((0, 0, 1, 4, 30)))
+        change = random.randrange(5)
+        if change == 0:
+            text = text[:start] + random.choice(TOKENS) + text[end:]
+        elif change == 1:
+            values = [found.span(1) for found in re.finditer(r"= (.+)$", text, re.MULTILINE)] or [(start, end)]
+            low, high = random.choice(values)
+            text = text[:low] + random.choice(TOKENS) + text[high:]
+        elif change == 2:
+            lines = text.split("\n")
+            lines.insert(random.randrange(len(lines)), random.choice(lines))
+            text = "\n".join(lines)
+        elif change == 3:
+            text = text[:start] + text[end:]
+        else:
+            text = text[:start] + chr(random.randrange(0x250)) + text[end:]
+    raw = bytearray(text.encode("utf-8", "surrogateescape" if random.random() < 0.5 else "replace"))
+    if raw and random.random() < 0.1:
+        raw[random.randrange(len(raw))] = random.randrange(256)
+    return bytes(raw)
+
+
+def install(site: Path, number: int, source: str, random: Random) -> str:
+    """Install a package with a mutated manifest; its components get names and entry points of their own."""
+    name, points = f"mutant-{number}", ""
+    for kind, short in parse_manifest(source.encode()).components:
+        for mark in "].":
+            source = source.replace(f"[{kind}.{short}{mark}", f"[{kind}.{short}-{number}{mark}")
+        points += f"[context_bench.{kind}]\n{short}-{number} = mutant_{number}:Thing\n"
+    package = site / f"mutant_{number}"
+    package.mkdir()
+    (package / "__init__.py").write_text(f"raise BaseException('{name} was imported')\n")
+    (package / "context_bench_plugin.toml").write_bytes(mutated(source, random))
+    info = site / f"mutant_{number}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(points)
+    return name
+
+
+def test_none_breaks_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources = [path.read_text(encoding="utf-8") for path in sorted(PLUGINS.glob("*/src/*/context_bench_plugin.toml"))]
+    sources = [source for source in sources if len(source) < 4000 and parse_manifest(source.encode()).components]
+    assert len(sources) > 20
+    random = Random(20260)
+    seen: dict[str, int] = {}
+    for start in range(0, MUTATIONS, TOGETHER):
+        site = tmp_path / str(start)
+        site.mkdir()
+        names = {install(site, number, random.choice(sources), random) for number in range(start, start + TOGETHER)}
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "path", [str(site)])
+            catalog = discover(PluginSettings())
+            assert names <= {component.distribution.name for component in catalog}
+            assert {component.state for component in catalog} <= set(STATES)
+            for component in catalog:
+                seen[component.state] = seen.get(component.state, 0) + 1
+            say("\n".join(listing(catalog, list(catalog))))
+            told = capsys.readouterr().out
+            assert CONTROL.search(told) is None
+            write_json([describe(component) for component in catalog])
+            written = capsys.readouterr().out
+            assert CONTROL.search(written) is None
+            assert names <= {entry["distribution"] for entry in json.loads(written)}
+    assert not [module for module in sys.modules if module.startswith("mutant_")]
+    assert seen["invalid"] > MUTATIONS // 4
+    assert seen["ok"] > MUTATIONS // 20, seen
