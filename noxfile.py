@@ -5,6 +5,7 @@ nox -s tests-3.12         core on one Python
 nox -s plugins-3.12       the tests of all plugins together on one Python
 nox -s "plugin(rouge)"    one plugin alone with core, from built wheels
 nox -s "heavy(torch)"     the tests of one heavy library, where there are any
+nox -s mutation           by hand: faults put into the code, each noticed by a test
 nox -l                    the list
 
 A Python that is not installed is left out, and the last lines say so; with `CI` set it is an error.
@@ -191,7 +192,10 @@ def plugin(session: nox.Session, name: str) -> None:
 def heavy(session: nox.Session, name: str) -> None:
     """Tests that need a library which weighs hundreds of megabytes, or a browser: tests/heavy/NAME."""
     install_wheels(session, *ours(*PLUGINS))
-    session.install("-c", CONSTRAINTS, *TEST_TOOLS, "-r", f"tests/heavy/{name}/requirements.txt")
+    session.install("-c", CONSTRAINTS, *TEST_TOOLS, "pip")
+    # by pip, whose settings may name a build without CUDA: 0.2 GB of torch instead of 3
+    needed = ["-c", CONSTRAINTS, "-r", f"tests/heavy/{name}/requirements.txt"]
+    session.run("python", "-m", "pip", "install", "--quiet", *needed)
     session.run("pytest", "-q", f"tests/heavy/{name}", *session.posargs)
 
 
@@ -295,6 +299,14 @@ def build(session: nox.Session) -> None:
     """Wheels and source distributions of everything, in dist/."""
     build_wheels(session)
     session.run("python", "tests/contract/check_wheels.py", str(WHEELS))
+
+
+@nox.session(python=MAIN)
+def mutation(session: nox.Session) -> None:
+    """Faults put into the code on purpose, each of which a test must notice: by hand, tests/mutation/mutate.py says how."""
+    editable = [part for name in PLUGINS for part in ("-e", f"plugins/context-bench-{name}")]
+    session.install("-c", CONSTRAINTS, *TEST_TOOLS, "pandas", "-e", "core", *editable)
+    session.run("python", "tests/mutation/mutate.py", *session.posargs)
 
 
 @nox.session(python=MAIN)

@@ -12,7 +12,7 @@ pytest.importorskip("context_bench_rouge", reason="these runs need the rouge plu
 
 ROWS = [
     {"id": str(n), "question": "q", "answer": "a b", "pred": text}
-    for n, text in enumerate(["a b", "a", "I know no answer"])
+    for n, text in enumerate(["a b", "a", "I know no answer", "a bay"])
 ]
 Run = Callable[..., Any]
 
@@ -34,15 +34,21 @@ def test_a_new_evaluator_scores_what_is_stored_and_the_old_scores_stay(context_b
     before = rows(context_bench("report", run_file, "--format", "json"))
     after = rows(context_bench("rescore", run_file, "--also", "rouge", "--format", "json"))
     assert [row["scores"]["f1"] for row in after] == [row["scores"]["f1"] for row in before]
-    assert [row["scores"]["rouge_l_recall"] for row in after] == [1.0, 0.5, 0.0]
+    assert [row["scores"]["rouge_l_recall"] for row in after] == [1.0, 0.5, 0.0, 0.5]
     assert [row["response"] for row in after] == [row["response"] for row in before]
 
 
 def test_a_changed_option_gives_new_scores_and_the_same_option_gives_none(context_bench: Run, run_file: str) -> None:
+    assert [row["scores"]["contains"] for row in rows(context_bench("report", run_file, "--format", "json"))] == [
+        1,
+        0,
+        0,
+        1,
+    ]
     changed = rows(
         context_bench("rescore", run_file, "--set", "evaluators.answer-quality.contains=word", "--format", "json")
     )
-    assert changed[0]["scores"]["contains"] == 1.0
+    assert [row["scores"]["contains"] for row in changed] == [1, 0, 0, 0]
     again = rows(context_bench("rescore", run_file, "--format", "json"))
     assert again == rows(context_bench("report", run_file, "--format", "json"))
 

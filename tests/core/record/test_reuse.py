@@ -100,6 +100,22 @@ def test_failures_are_never_reused(tmp_path: Path) -> None:
         assert system.calls == 1
 
 
+def test_of_two_runs_with_one_key_the_newest_is_reused(tmp_path: Path) -> None:
+    class Changing(Counting):
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            return {"response": answers[super().process(example)["response"]]}
+
+    runs = tmp_path / "runs"
+    for day, answer in enumerate(["oldest", "older", "newest"], 1):
+        answers = {"q": answer}
+        evaluate(Changing(), [EXAMPLE], [One()], progress=False, run_file=runs / f"2026-01-0{day}T000000-r.sqlite")
+    answers = {"q": "asked"}
+    last = Changing()
+    result = evaluate(last, [EXAMPLE], [One()], progress=False, cache_dir=runs)
+    assert [row.response for row in result.rows] == ["newest"]
+    assert last.calls == 0
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from context_bench import evaluate
 from context_bench.bench.reading import canonical_row
@@ -130,6 +131,20 @@ def test_turns_of_another_model_or_another_conversation_are_asked_again(talker: 
     assert changed.asked == ["zero", "two"]
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT count(*) FROM turns").fetchone() == (2,)
+
+
+def test_a_turn_is_asked_again_when_what_was_said_before_it_is_another(talker: Any, same: Any, tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    run(talker("three"), path, same)
+    with closing(RunReader(path)) as reader:
+        first, second = reader.turns(RowId(0, 0, 0, 0))
+    with closing(RunFile.open(path)) as store:
+        store.keep_turn(evolve(first, output=json.dumps({"response": "another first reply"})))
+        store.keep_turn(second)
+    system = talker()
+    [row] = run(system, path, same).rows
+    assert system.asked == ["two", "three"]
+    assert row.output["turn_responses"][0] == "another first reply"
 
 
 def test_turns_that_are_answered_already_are_history_and_not_asked(talker: Any, same: Any, tmp_path: Path) -> None:

@@ -10,20 +10,8 @@ import numpy as np
 
 from context_bench_scorers import ScorerUserError
 from context_bench_scorers_embedding.embedders import PACKAGED_MINILM, TokenVectors
+from context_bench_scorers_embedding.layers import layer_of
 
-_LAYERS = {
-    "microsoft/deberta-v3-base": 9,
-    "microsoft/deberta-v3-large": 16,
-    "microsoft/deberta-v3-small": 4,
-    "microsoft/deberta-xlarge-mnli": 40,
-    "microsoft/deberta-large-mnli": 18,
-    "microsoft/deberta-base-mnli": 9,
-    "roberta-large": 17,
-    "roberta-base": 10,
-    "bert-base-uncased": 9,
-    "distilbert-base-uncased": 5,
-}
-"""Hidden layer whose vectors agree best with people; other models are taken at their last one."""
 _TEXTS_AT_ONCE = 32
 _LONGEST = 512
 
@@ -96,6 +84,6 @@ class TransformerEmbedder:
                         f"The model {self.model!r} cannot be loaded: {' '.join(str(error).split())[:300]}"
                     ) from error
                 device = "cuda" if torch.cuda.is_available() else "cpu"
-                self._loaded = (tokenizer, model.eval().to(device), _LAYERS.get(self.model, -1), device)
+                self._loaded = (tokenizer, model.eval().to(device), layer_of(self.model), device)
             loaded: tuple[Any, Any, int, str] = self._loaded
             return loaded
