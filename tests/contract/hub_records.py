@@ -341,6 +341,17 @@ TABLES: dict[str, dict[str, list[Record]]] = {
 """Further records that examples are made with."""
 
 
+def publish_dataset(hub: Any, name: str, loader: Any, config: str | None = None) -> None:
+    """Put the records of a dataset, of its tables and of its worked examples where its loader reads them."""
+    wanted = loader.wanted(config)
+    for part in wanted.parts or (wanted,):
+        publish(hub, part, RECORDS[name])
+        if part.shots_split:
+            publish(hub, part.changed(split=part.shots_split), RECORDS[name])
+        for table in part.tables:
+            publish(hub, part.of_table(table), TABLES[name][table])
+
+
 def publish(hub: Any, wanted: Any, rows: Sequence[Record]) -> None:
     """Put rows where a dataset is read from, in the way in which its repository is laid out."""
     path = wanted.path()

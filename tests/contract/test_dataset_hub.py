@@ -15,7 +15,8 @@ from context_bench.plugins.loading import load
 
 pytest.importorskip("datasets")
 
-from hub_records import RECORDS, TABLES, publish
+from dataset_examples import file_of, shown
+from hub_records import RECORDS, publish_dataset
 
 CATALOG = discover()
 CARDS = [
@@ -29,13 +30,7 @@ CARDS = [
 def publisher(hub: Any) -> Callable[..., Any]:
     def put(name: str, config: str | None = None) -> Any:
         loader = load(CATALOG.find("datasets", name))
-        wanted = loader.wanted(config)
-        for part in wanted.parts or (wanted,):
-            publish(hub, part, RECORDS[name])
-            if part.shots_split:
-                publish(hub, part.changed(split=part.shots_split), RECORDS[name])
-            for table in part.tables:
-                publish(hub, part.of_table(table), TABLES[name][table])
+        publish_dataset(hub, name, loader, config)
         return loader
 
     return put
@@ -50,8 +45,11 @@ def test_all_42_are_there_by_name() -> None:
 def test_a_dataset_is_loaded_by_its_name(name: str, publisher: Callable[..., Any]) -> None:
     loader = publisher(name)
     examples = list(loader())
-    facts = CATALOG.find("datasets", name).facts
+    component = CATALOG.find("datasets", name)
+    facts = component.facts
     assert facts is not None
+    brought = json.loads(file_of(component).read_text("utf-8"))[name]
+    assert brought == shown(examples[0]), "run python tests/contract/dataset_examples.py"
     assert len(examples) >= 2
     parts = len(loader.wanted().parts) if name == "bfcl" else 1  # each part has the same two records here
     assert len({str(example["id"]) for example in examples}) == len(examples) / parts
@@ -177,3 +175,42 @@ def test_no_library_is_imported_for_a_list_or_the_help() -> None:
     for arguments in (["plugins", "list"], ["datasets", "list"], ["datasets", "show", "gsm8k"], ["run", "--help"]):
         done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, check=False)
         assert done.returncode == 0, (arguments, done.stderr[-300:])
+
+
+def test_the_list_has_every_dataset_with_tags_licence_and_wiring(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["datasets", "list", "--json"]) == 0
+    told = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    assert {*CARDS, "needle", "local", "hf", "sessions"} <= set(told)
+    for name in (*CARDS, "needle"):
+        assert told[name]["tags"], name
+        assert told[name]["licence"], name
+        assert "answer-quality" in told[name]["scored_by"], name
+    assert {".jsonl", ".csv", ".parquet", "/"} <= set(told["local"]["files"])
+    assert execute(["datasets", "list"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert all(f" {name} " in words for name in told)
+    assert "tags math, reasoning licence MIT scored by" in words
+
+
+def test_a_list_can_be_narrowed_to_a_tag(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["datasets", "list", "--tag", "nli", "--json"]) == 0
+    assert {each["name"] for each in json.loads(capsys.readouterr().out)} == {"contract-nli", "scifact"}
+    assert execute(["datasets", "list", "--tag", "qa", "--tag", "multi-hop", "--json"]) == 0
+    assert {each["name"] for each in json.loads(capsys.readouterr().out)} == {"frames", "hotpotqa", "musique"}
+    assert execute(["datasets", "list", "--tag", "nil"]) == 2
+    assert "No tag of a dataset is called 'nil'. Did you mean 'nli'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [*CARDS, "needle"])
+def test_a_dataset_is_shown_with_an_example_and_the_evaluators_that_a_run_would_use(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["datasets", "show", name, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    facts = CATALOG.find("datasets", name).facts
+    assert facts is not None
+    assert told["one_example"]["question"]
+    assert told["licence"]
+    assert told["sizes"] or name in ("needle", "nolima")  # the one is generated, the other has no published count
+    assert told["headline"] == facts.primary or any(str(facts.primary) in note for note in told["notes"])
+    assert "context-bench-answer-quality/answer-quality" in told["evaluators"]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from context_bench.cli.common import json_option, no_cache_option, open_catalog, plugin_option, project_option
+from context_bench.cli.common import Command, json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
 from context_bench.console import say, styled, wrapped, write_json
+from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, Catalog, Component, singular
 from context_bench.plugins.description import describe
 from context_bench.plugins.settings import CORE, load_project
+
+EXAMPLES = "context_bench_examples.json"
+"""Beside a manifest: an example of each of its datasets, by name, for ``datasets show``."""
 
 _COLOURS = {OK: "green", BLOCKED: "yellow", CONFLICT: "yellow"}
 
@@ -84,6 +89,8 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
             yield wrapped("configs", ", ".join(facts.configs))
         if facts.tags:
             yield wrapped("tags", ", ".join(facts.tags))
+        if facts.licence:
+            yield wrapped("licence", facts.licence)
         if facts.files:
             yield wrapped("files", " ".join(facts.files))
         yield wrapped("scored by", ", ".join(_scorers(component, catalog)) or "no installed evaluator")
@@ -112,6 +119,38 @@ def _scores(component: Component) -> str:
         return f"unknown: {_undescribed(component)}"
     primary = component.facts.primary
     return ", ".join(f"{key} (headline)" if key == primary else key for key in component.facts.scores)
+
+
+def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]:
+    """Return the components that have every tag; a tag that none has is an error."""
+    of = {id(component): component.facts.tags if component.facts else () for component in components}
+    for tag in tags:
+        known = {each for found in of.values() for each in found}
+        if tag not in known:
+            raise UnknownNameError("tag of a dataset", tag, known, f"There are: {', '.join(sorted(known))}.")
+    return [component for component in components if set(tags) <= set(of[id(component)])]
+
+
+def _scored_by(component: Component, catalog: Catalog) -> dict[str, Any]:
+    return {"scored_by": list(_scorers(component, catalog))} if component.kind == "datasets" else {}
+
+
+def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
+    """Return what a run on a dataset would score, why, and one of its examples, which its package brings."""
+    from context_bench.bench.wiring_report import explain_wiring
+    from context_bench.plugins.plan import Choice
+
+    report = explain_wiring(catalog, dataset.name, (), Choice())
+    wired = {each["evaluator"]: each["reason"] for each in report["evaluators"] if each["wired"]}
+    notes = [note for note in (report["error"], *report["warnings"]) if note]
+    found: dict[str, Any] = {"headline": report["headline"], "evaluators": wired, "notes": notes}
+    path = dataset.distribution.manifest_path and Path(dataset.distribution.manifest_path).with_name(EXAMPLES)
+    if path and path.is_file():
+        try:
+            found["one_example"] = json.loads(path.read_text("utf-8"))[dataset.name]
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            found["one_example"] = {"cannot be read": f"{path}: {type(error).__name__}: {error}"}
+    return found
 
 
 def _scorers(dataset: Component, catalog: Catalog) -> Iterable[str]:
@@ -166,28 +205,40 @@ def _is_range(value: list[Any]) -> bool:
     return len(value) == 2 and all(bound is None or isinstance(bound, float) for bound in value)
 
 
+def _tag_option(kind: str) -> Callable[[Command], Command]:
+    """Return the option ``--tag`` for datasets, which have tags; nothing for others."""
+    option = click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only those with this tag; repeatable.")
+    return option if kind == "datasets" else lambda command: command
+
+
 def _group(kind: str) -> click.Group:
     @click.group(kind, cls=CommandGroup, help=f"The installed {kind}.")
     def group() -> None:
         pass
 
     @group.command("list", help=f"List the installed {kind}, one after the other.")
+    @_tag_option(kind)
     @json_option
     @no_cache_option
     @plugin_option
     @project_option
-    def list_components(as_json: bool, plugin_switches: tuple[str, ...], project_path: Path | None) -> None:
-        components = list(open_catalog(plugin_switches, load_project(project_path)).of_kind(kind))
+    def list_components(
+        as_json: bool, plugin_switches: tuple[str, ...], project_path: Path | None, tags: tuple[str, ...] = ()
+    ) -> None:
+        catalog = open_catalog(plugin_switches, load_project(project_path))
+        components = _tagged(list(catalog.of_kind(kind)), tags)
         if as_json:
-            write_json([describe(component) for component in components])
-            return
-        if not components:
+            write_json([describe(component) | _scored_by(component, catalog) for component in components])
+        elif not components:
             say(f"No {kind} are installed.")
-        longest = max((len(component.name) for component in components), default=0)
-        for component in components:
-            state = "" if component.state == OK else f"[{component.state}] "
-            summary = component.facts.summary if component.facts else component.reason or "no manifest"
-            say(wrapped(component.name, f"{state}{summary}", 0, longest + 2))
+        elif kind == "datasets":
+            say("\n".join(listing(catalog, components)))
+        else:
+            longest = max(len(component.name) for component in components)
+            for component in components:
+                state = "" if component.state == OK else f"[{component.state}] "
+                summary = component.facts.summary if component.facts else component.reason or "no manifest"
+                say(wrapped(component.name, f"{state}{summary}", 0, longest + 2))
 
     @group.command("show", help=f"Show everything about one {singular(kind)}.")
     @click.argument("name")
@@ -195,13 +246,13 @@ def _group(kind: str) -> click.Group:
     @plugin_option
     @project_option
     def show_component(name: str, as_json: bool, plugin_switches: tuple[str, ...], project_path: Path | None) -> None:
-        from context_bench.cli.listing import table
-
-        component = open_catalog(plugin_switches, load_project(project_path)).find(kind, name)
+        catalog = open_catalog(plugin_switches, load_project(project_path))
+        component = catalog.find(kind, name)
+        told = describe(component) | (_use(component, catalog) if kind == "datasets" else {})
         if as_json:
-            write_json(describe(component))
+            write_json(told)
         else:
-            say("\n".join([*table(describe(component)), ""]))
+            say("\n".join([*table(told), ""]))
 
     return group
 

@@ -24,17 +24,21 @@ class InfiniteBench:
 
     Args:
         task: Task of rows that do not name theirs in ``task``.
+        code_debug: ``stated`` reads Code.Debug by the rule of the published figures, ``last-letter`` by the authors' later one.
 
     Raises:
-        ValueError: There is no such task.
+        ValueError: There is no such task or rule.
     """
 
     name = "infinitebench"
 
-    def __init__(self, task: str | None = None) -> None:
+    def __init__(self, task: str | None = None, code_debug: str = "stated") -> None:
+        if code_debug not in CODE_DEBUG:
+            raise ValueError(f"InfiniteBench reads Code.Debug by {' or '.join(CODE_DEBUG)}, and not by {code_debug!r}.")
         if task is not None and task not in METRICS:
             raise ValueError(f"InfiniteBench has no task {task!r}. It has: {', '.join(METRICS)}.")
         self.task = task
+        self.code_debug = code_debug
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         """Score one response.
@@ -56,11 +60,12 @@ class InfiniteBench:
             answers.append(letter)
         if not isinstance(task, str) or task not in METRICS or not isinstance(response, str) or not answers:
             return {}
-        return {"infinitebench_score": float(METRICS[task](response, answers))}
+        metric = CODE_DEBUG[self.code_debug] if task == "code_debug" else METRICS[task]
+        return {"infinitebench_score": float(metric(response, answers))}
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score."""
-        return {"task": self.task}
+        return {"task": self.task, "code_debug": self.code_debug}
 
 
 def first_number(response: str, answers: Sequence[Any]) -> float:
@@ -153,16 +158,31 @@ def choice_of_four(response: str, answers: Sequence[Any]) -> float:
 def choice_of_function(response: str, answers: Sequence[Any]) -> float:
     """Return whether a response states the function with the error, by letter or by name.
 
-    The last letter from A to J that stands alone counts. The published figure for GPT-4 is 37.06, and this gives 59.90: no
-    rule that we tried gives the published one, and we do not know which was used.
+    The rule of the published figures: the response begins with the letter and a full stop or colon, or the first of the phrases
+    "answer is:", "is:" and "answer:" that it has is followed by the letter or the name. A response that is nothing but the
+    letter or the name states it too, which changes no published figure.
     """
-    texts = [str(answer) for answer in answers]
-    name, letter = texts[0], texts[-1]
+    name, letter = str(answers[0]), str(answers[-1])
+    if response.strip() in (letter, name) or response[:2] in (f"{letter}.", f"{letter}:"):
+        return 1.0
+    bare = _bare_statement(response)
+    for opening in ("answer is:", "is:", "answer:"):
+        place = bare.find(opening)
+        if place >= 0:
+            return float(bare[place + len(opening) + 1 :].startswith((letter, name)))
+    return 0.0
+
+
+def last_letter_of_function(response: str, answers: Sequence[Any]) -> float:
+    """Return whether the last letter from A to J that stands alone is the right one, or the response states it otherwise.
+
+    The authors' later rule; it gives their recorded GPT-4 59.90 where the published figure is 37.06.
+    """
+    name, letter = str(answers[0]), str(answers[-1])
     letters = re.findall(r"\b[A-J]\b", response)
     if letters and letters[-1] == letter:
         return 1.0
-    bare = _spaced(response.strip(), ["\n", "`", "'", '"', "-", "*", "Option", "option"])
-    bare = re.sub(r" +", " ", bare)
+    bare = _bare_statement(response)
     if bare.startswith((letter, name)):
         return 1.0
     for opening in ("answer is:", "is:", "answer:", "correct option is:"):
@@ -170,6 +190,11 @@ def choice_of_function(response: str, answers: Sequence[Any]) -> float:
         if place >= 0:
             return float(bare[place + len(opening) + 1 :].startswith((letter, name)))
     return 0.0
+
+
+def _bare_statement(response: str) -> str:
+    spaced = _spaced(response.strip(), ["\n", "`", "'", '"', "-", "*", "Option", "option"])
+    return re.sub(r" +", " ", spaced)
 
 
 def _spaced(text: str, marks: Sequence[str]) -> str:
@@ -186,6 +211,9 @@ def _as_number(text: str) -> int | float | None:
             continue
     return None
 
+
+CODE_DEBUG: Mapping[str, Metric] = {"stated": choice_of_function, "last-letter": last_letter_of_function}
+"""How the answer to Code.Debug is read, by rule."""
 
 _MARKS = ["\n", ":", '"', "'", ".", ",", "?", "!", "{", "}"]
 
