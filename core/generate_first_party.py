@@ -67,6 +67,16 @@ def flags() -> dict[str, tuple[str, str]]:
     return dict(sorted(found.items()))
 
 
+def keys() -> dict[str, str]:
+    """Return the distribution of every key of the project file that a run part of ours declares."""
+    return {
+        option.key: distribution
+        for distribution, facts in manifests()
+        for option in facts.options.values()
+        if option.key
+    }
+
+
 def needs() -> dict[str, tuple[str, ...]]:
     """Return the first-party packages that each first-party package stands on, those that need nothing first."""
     direct: dict[str, list[str]] = {}
@@ -141,6 +151,9 @@ _BESIDE = {
     ),
 }
 """The parameters of ``evaluate()`` that are none of a request."""
+_MORE_FLAGS = (
+    "Options of installed run parts, by the names of their flags: with context-bench-cost, ``prices`` and ``max_cost``."
+)
 _POSITIONAL = (
     *("systems", "dataset", "evaluators", "metrics", "max_examples", "progress", "text_fields", "max_workers"),
     "cache_dir",
@@ -161,6 +174,9 @@ def evaluate_source() -> str:
     names = [*_POSITIONAL, *(name for name in declared if name not in _POSITIONAL)]
     signature = [f"    {name}: {declared[name][0]}," for name in names]
     signature.insert(len(_POSITIONAL), "    *,")
+    signature.append("    **flags: Any,")
+    declared["**flags"] = ("Any", _MORE_FLAGS)
+    names.append("**flags")
     told = [
         line
         for name in names
@@ -204,6 +220,7 @@ def files() -> dict[Path, str]:
     pair = "tuple[str, str]"
     lines += table("FLAGS", pair, flags(), "Component and distribution by flag.")
     lines += table("COMMANDS", pair, commands(), "Summary and distribution by the words of a command.")
+    lines += table("KEYS", "str", dict(sorted(keys().items())), "Distribution by key of the project file.")
     [proxy] = [facts.name for _, facts in manifests() if facts.proxy_default]
     lines += [f'PROXY_SYSTEM = "{proxy}"', '"""What an address means where no system is installed that says so."""', ""]
     lines += table("FLAG_GROUPS", "str", groups(), "Distribution by flag group.")

@@ -14,14 +14,13 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
-from context_bench.prices import Prices
 from context_bench.runner import progress as module
 from context_bench.runner.parts import Slot
 from context_bench.runner.progress import Progress
 from context_bench.store.identity import RowId
 from context_bench.store.stored_rows import StoredRow
 
-TRAFFIC: Any = SimpleNamespace(retried={0: 4, 1: 0}, in_flight={0: 8, 1: 0}, cost={0: 12.34567}, prices=Prices())
+TRAFFIC: Any = SimpleNamespace(retried={0: 4, 1: 0}, in_flight={0: 8, 1: 0}, cost={0: 12.34567}, currency="USD")
 NOTE = "22 reused, 10 failed, 4 retried, 8 in flight, p95 1.2 s, 1,860,000 tokens, 12.3457 USD"
 
 

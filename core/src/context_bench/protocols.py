@@ -195,6 +195,23 @@ class Call:
 
 
 @frozen
+class GovernedSystem:
+    """A system of a run, as a governor is told of it.
+
+    Attributes:
+        slot: Its place among those of the run, from 0.
+        label: What it is called in the run.
+        model: Name of the model that it asks; None when it names none.
+        max_tokens: Tokens of its longest answer; None when nobody knows.
+    """
+
+    slot: int
+    label: str
+    model: str | None
+    max_tokens: int | None
+
+
+@frozen
 class DerivedSlot:
     """A system slot whose rows come of the rows of another one.
 
@@ -213,9 +230,28 @@ class DerivedSlot:
     is_read: bool = False
 
 
+@frozen(eq=False)
+class BuiltSystem:
+    """A system of a run that is set up, and has not been asked yet.
+
+    Attributes:
+        system: The system; a chain has ``steps``.
+        key: What it is, as a response key depends on it.
+        may_ask_models: Whether it may ask a model: it uses the network or a program, or nobody knows.
+    """
+
+    system: Any
+    key: bytes
+    may_ask_models: bool
+
+
 @runtime_checkable
 class Preparer(Protocol):
-    """A run part that rewrites or adds systems before the run is planned."""
+    """A run part that rewrites or adds systems before the run is planned.
+
+    Optional: ``built(systems, warn) -> Sequence``, given a :class:`BuiltSystem` for each slot and what tells the user a line;
+    it returns the systems that are asked in their place, with keys of their own, and leaves those that it is given as they are.
+    """
 
     @property
     def name(self) -> str:
@@ -234,7 +270,14 @@ class Preparer(Protocol):
 
 @runtime_checkable
 class Governor(Protocol):
-    """A run part that admits or refuses calls. It is called from several threads at once."""
+    """A run part that admits or refuses calls. It is called from several threads at once.
+
+    Each turn of a conversation that is asked turn by turn is a call of its own. Optional: ``describe(system) -> Mapping`` with
+    what the run file keeps beside a :class:`GovernedSystem`; ``begin(systems, spent, dearest) -> Iterable[str]``, told
+    before the first call what earlier sessions spent and what their dearest call cost (None where nobody knows), and returning
+    what the user should know; ``bill(usage, models) -> (cost, source)`` with
+    what a response cost and where that comes from, in place of what its endpoint reports, and ``currency``.
+    """
 
     @property
     def name(self) -> str:

@@ -24,6 +24,10 @@ class Scores(dict[str, float]):
         self.details: dict[str, Any] = dict(details or {})
 
 
+REPORTED_CURRENCY = "USD"
+"""Currency of the costs that endpoints report."""
+
+
 @frozen
 class Usage:
     """What one response cost, as far as it is known.

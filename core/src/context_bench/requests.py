@@ -156,7 +156,7 @@ def read_request(
     from context_bench.plugins.settings import load_project
 
     table = project if isinstance(project, Mapping) else load_project(None if project is None else Path(project))
-    request = project_request(table)
+    request = project_request(table, catalog_of_environment())
     given = [parse_system(spec) for spec in systems]
     given += proxies_of({"proxies": proxies, "names": names, "model": model}, catalog_of_environment().proxy_system)
     return evolve(request, systems=(*request.systems, *given))

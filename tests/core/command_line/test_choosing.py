@@ -105,7 +105,7 @@ def test_an_unknown_order_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "limits",
-    [{"deadline": 0}, {"requests_per_minute": -1}, {"tokens_per_minute": 0.0}, {"max_cost": -2}, {"max_failed": 7}],
+    [{"deadline": 0}, {"requests_per_minute": -1}, {"tokens_per_minute": 0.0}, {"max_failed": 7}],
     ids=str,
 )
 def test_limits_that_make_no_sense_are_refused(limits: dict[str, Any]) -> None:
@@ -126,8 +126,6 @@ def test_choices_of_the_command_line_are_kept_for_resume(context_bench: Run, jso
         "30",
         "--rpm",
         "60000",
-        "--max-cost",
-        "2",
     ]
     done = context_bench("run", "-s", "replay:field=pred", "-d", file, "-q", "--run-file", "r.sqlite", *flags)
     assert done.code == 0
@@ -137,7 +135,7 @@ def test_choices_of_the_command_line_are_kept_for_resume(context_bench: Run, jso
     assert len(told["rows"]) == 5
     request = told["config"]["request"]
     assert (request["sample"], request["seed"], request["order"]) == (5, 1, "system")
-    assert (request["deadline"], request["requests_per_minute"], request["max_cost"]) == (30, 60000, 2)
+    assert (request["deadline"], request["requests_per_minute"]) == (30, 60000)
     assert request["max_failed"] == 0.01
     done = context_bench("run", "-s", "replay:field=pred", "-d", file, "-q", "--ids", "e3,e1", "--format", "json")
     assert [row["example_id"] for row in json.loads(done.out)["rows"]] == ["e1", "e3"]

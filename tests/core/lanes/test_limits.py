@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.errors import RunStoppedError
 from context_bench.runner.limits import Limiter
 from context_bench.runner.rate_headers import is_refusal, wait_asked_for
 
@@ -169,68 +168,3 @@ def test_a_refusal_is_asked_again_though_nothing_was_known_of_an_endpoint(
     result = evaluate(answer, make_examples(6), [same], progress=False, max_workers=workers)
     assert [row.response for row in result.rows] == ["1"] * 6
     assert len(asked) == 8
-
-
-class Priced:
-    name = "priced"
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        self.calls += 1
-        return {"response": "1", "usage": {"cost": 0.1}}
-
-
-class Unpriced:
-    """Says what tokens it took, and not what they cost, from a certain call on."""
-
-    name = "unpriced"
-
-    def __init__(self, first: int) -> None:
-        self.calls, self._first = 0, first
-
-    def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        self.calls += 1
-        cost = {"cost": 0.1} if self.calls < self._first else {}
-        return {"response": "1", "usage": {"prompt_tokens": 9, "completion_tokens": 1, **cost}}
-
-
-@pytest.mark.parametrize("workers", [1, 8])
-@pytest.mark.parametrize("first", [1, 3])
-def test_a_budget_that_cannot_hold_because_nobody_knows_a_cost_ends_the_run(
-    workers: int, first: int, same: Any, make_examples: Callable[[int], Any]
-) -> None:
-    system = Unpriced(first)
-    with pytest.raises(RunStoppedError, match=r"--max-cost 5 cannot hold unpriced.*--prices"):
-        evaluate(system, make_examples(50), [same], progress=False, max_workers=workers, max_cost=5.0)
-    assert system.calls <= first + workers
-
-
-def test_what_takes_no_tokens_and_asks_no_endpoint_is_free(same: Any, make_examples: Callable[[int], Any]) -> None:
-    result = evaluate(lambda example: "1", make_examples(5), [same], progress=False, max_cost=1.0)
-    assert len(result.rows) == 5
-
-
-def test_prices_that_are_given_let_a_budget_hold(same: Any, make_examples: Callable[[int], Any]) -> None:
-    class Named(Unpriced):
-        model = "m"
-
-        def process(self, example: dict[str, Any]) -> dict[str, Any]:
-            return {**super().process(example), "model": "m"}
-
-    system = Named(0)
-    prices = {"m": {"input": 100_000, "output": 100_000}}  # each call costs 1
-    with pytest.raises(RunStoppedError, match="might exceed"):
-        evaluate(system, make_examples(50), [same], progress=False, max_workers=1, max_cost=3.0, prices=prices)
-    assert system.calls == 3
-
-
-@pytest.mark.parametrize("workers", [1, 8])
-def test_a_run_stops_before_it_costs_more_than_it_may(
-    workers: int, same: Any, make_examples: Callable[[int], Any]
-) -> None:
-    system = Priced()
-    with pytest.raises(RunStoppedError, match="--max-cost"):
-        evaluate(system, make_examples(50), [same], progress=False, max_workers=workers, max_cost=1.0)
-    assert system.calls == 10

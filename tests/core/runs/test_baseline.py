@@ -174,23 +174,3 @@ def test_the_columns_say_what_the_rows_say(tmp_path: Path) -> None:
         told = TrueCompression().compute(rows)
         assert told == {key: values[key] for key in told}
     assert json.loads(result.to_json())["summary"]["half"]["tokens_saved"] == 0.5
-
-
-def test_it_is_stored_with_the_row_what_it_cost_and_who_said_so(tmp_path: Path, make_system: Make) -> None:
-    path = tmp_path / "run.sqlite"
-    usage = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
-    told = make_system("told", lambda e: {"response": "a", "model": "m", "usage": {**usage, "cost": 0.5}})
-    computed = make_system("computed", lambda e: {"response": "a", "usage": usage}, model="m")
-    unknown = make_system("unknown", lambda e: {"response": "a", "usage": usage})
-    prices = {"m": {"input": 2.0, "output": 8.0}}
-    result = evaluate(
-        [told, computed, unknown], EXAMPLES[:1], ["answer-quality"], prices=prices, run_file=path, progress=False
-    )
-    assert [(row.cost, row.cost_source) for row in result.rows] == [(0.5, "reported"), (2.0, "prices"), (None, None)]
-    assert [(row.cost, row.cost_source) for row in read_result(path).rows] == [
-        (0.5, "reported"), (2.0, "prices"), (None, None),
-    ]  # fmt: skip
-    file = tmp_path / "prices.toml"
-    file.write_text("[prices.m]\ninput = 4\noutput = 8\n")
-    again = evaluate([computed], EXAMPLES[:1], ["answer-quality"], prices=file, progress=False)
-    assert again.summary["computed"]["cost"] == 4.0

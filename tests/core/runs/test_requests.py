@@ -147,7 +147,6 @@ def test_every_parameter_is_declared_once_and_kept_as_it_was() -> None:
         "datasets": (parse_dataset("b:c,x=1"), AbsentObject("l", "builtins.list")),
         "fields": {"answer": "gold"},
         "reader": parse_system("r"),
-        "prices": {"currency": "EUR", "date": "", "m": {"input": 1.0, "output": 2.0}},
         "prefixes": {"a": "b_"},
         "options": {"judge": {"model": "m"}},
         "order": "system",
@@ -185,7 +184,7 @@ def test_no_two_parameters_share_a_flag_a_key_or_a_name_in_evaluate() -> None:
 def test_the_signature_of_evaluate_is_that_of_the_request() -> None:
     parameters = inspect.signature(evaluate).parameters
     declared = {one.python: one for one in PARAMETERS.values() if one.python}
-    assert set(parameters) == set(declared) | {"dataset", "cache_dir", "on_warning"}
+    assert set(parameters) == set(declared) | {"dataset", "cache_dir", "on_warning", "flags"}
     for name, one in declared.items():
         wanted = inspect.Parameter.empty if name == "systems" else None if callable(one.default) else one.default
         assert parameters[name].default == wanted, name

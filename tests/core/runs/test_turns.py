@@ -24,7 +24,6 @@ from attrs import evolve
 from context_bench import evaluate
 from context_bench.bench.reading import canonical_row
 from context_bench.cli import execute
-from context_bench.errors import RunStoppedError
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
 from context_bench.store.identity import RowId
@@ -325,15 +324,6 @@ def test_without_examples_the_turns_hold_no_text_of_the_conversation(same: Any, 
     assert whole.asked == ["private-two"]
     [story] = row_stories(path, "t")
     assert [turn["response"] for turn in story["turns"]] == ["answered", "answered"]
-
-
-def test_money_spent_on_the_turns_of_an_unfinished_conversation_counts_against_the_budget(
-    same: Any, tmp_path: Path
-) -> None:
-    path = tmp_path / "r.sqlite"
-    run(Talker("three"), path, same)
-    with pytest.raises(RunStoppedError, match="--max-cost"):
-        run(Talker(), path, same, [TALK, {**TALK, "id": "u"}], max_cost=0.4, max_workers=1)
 
 
 # A server that counts what it is asked, and runs that are killed.

@@ -39,12 +39,9 @@ def evaluate(
     ids: Sequence[str] = (),
     samples: int = 1,
     order: str = "interleaved",
-    isolate_prefixes: bool = False,
     deadline: float | None = None,
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
-    max_cost: float | None = None,
-    prices: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     max_failed: float | None = None,
     keep_going: bool = False,
     also: Sequence[str] = (),
@@ -63,6 +60,7 @@ def evaluate(
     log_format: str = "text",
     run_file: str | os.PathLike[str] | None = None,
     on_warning: Callable[[str], None] | None = None,
+    **flags: Any,
 ) -> EvalResult:
     """Give every example to every system, score what comes back, and add it up.
 
@@ -102,13 +100,9 @@ def evaluate(
         samples: How often each example is given to each system.
         order: ``"interleaved"`` gives each example to all systems before the next example; ``"system"`` gives all
             examples to one system before the next system.
-        isolate_prefixes: Whether each system's prompts begin with a marker of its own, so that no system is served
-            from a cache that another has warmed.
         deadline: Seconds that one row may take, retries and scoring included.
         requests_per_minute: Requests a minute for each endpoint.
         tokens_per_minute: Tokens a minute for each endpoint.
-        max_cost: Money that the run may cost, in the currency of the prices, where costs are known.
-        prices: What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.
         max_failed: Share of rows that may fail; the run stops when more must.
         keep_going: Whether to go on where the first ten rows of a system, or later thirty in a row, fail with one
             cause.
@@ -128,6 +122,8 @@ def evaluate(
         log_format: How progress is told where there is no terminal: ``"text"`` or ``"json"``.
         run_file: Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.
         on_warning: Is told what deserves attention; None issues a :class:`UserWarning`.
+        **flags: Options of installed run parts, by the names of their flags: with context-bench-cost, ``prices`` and
+            ``max_cost``.
 
     Returns:
         The result; its rows are read lazily from the run file.

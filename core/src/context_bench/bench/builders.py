@@ -8,7 +8,7 @@ from inspect import iscoroutinefunction
 from itertools import islice
 from typing import Any
 
-from context_bench.bench.identity import system_identity, system_reads, system_sees
+from context_bench.bench.identity import component_of, system_identity, system_reads, system_sees
 from context_bench.bench.provenance import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec, rename_fields
@@ -18,11 +18,11 @@ from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.loading import build, load
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts
-from context_bench.prices import Prices
-from context_bench.protocols import System, Tokenizer
+from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.runner.admission import max_tokens_of, model_of
 from context_bench.runner.chain import Chain
 from context_bench.runner.conversation import with_conversations
+from context_bench.runner.endpoints import steps_of_system
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import Selection
 from context_bench.runner.sight import EVERYTHING, gold_sources
@@ -127,10 +127,9 @@ def make_slots(
     run: str,
     environ: Mapping[str, str] | None = None,
     baseline: str | None = None,
-    prices: Prices | None = None,
     reference: str | None = None,
     samples: int = 1,
-    isolate: Callable[[str], None] | None = None,
+    rebuilt: Callable[[Sequence[BuiltSystem]], Sequence[Any]] | None = None,
 ) -> list[Slot]:
     """Return a slot for each system; labels are made unique where the specs allow it.
 
@@ -140,10 +139,9 @@ def make_slots(
         run: Id of the run.
         environ: Environment variables, for options that name one.
         baseline: Label of the system that the others are held against.
-        prices: What tokens cost; None when nobody said.
         reference: Label of the system whose responses stand in for gold answers.
         samples: How often each example is given to each system.
-        isolate: Isolates the systems' prefixes, and is told of those where that cannot be; None leaves them as they are.
+        rebuilt: Returns what is asked in place of the systems; None leaves them as they are.
 
     Raises:
         ConfigurationError: There is no system, two have one label, or one has neither ``process`` nor can be called.
@@ -156,10 +154,10 @@ def make_slots(
         build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
         for asked in systems
     ]
-    if isolate is not None:
-        from context_bench.bench.isolation import isolate_prefixes
-
-        built = isolate_prefixes(catalog, built, run, isolate)
+    if rebuilt is not None:
+        keys = [system_identity(catalog, system, run, number)[0] for number, system in enumerate(built)]
+        told = [BuiltSystem(one, key, _may_ask(catalog, one)) for one, key in zip(built, keys, strict=True)]
+        built = list(rebuilt(told))
     for number, (asked, system, label) in enumerate(zip(systems, built, labels, strict=True)):
         key, shared, description = system_identity(catalog, system, run, number)
         reads = system_reads(catalog, system)
@@ -168,10 +166,6 @@ def make_slots(
         if label == reference:
             description["reference"] = {"samples": samples}
         model = model_of(system)
-        if prices is not None and prices.models:
-            price = prices.find([model])
-            shown = {} if price is None else Prices({str(model): price}).to_dict()[str(model)]
-            description["billing"] = {"model": model, "currency": prices.currency, "date": prices.date, **shown}
         made = with_conversations(system)
         description = {"label": label, **description}
         owned = isinstance(asked, SystemSpec)
@@ -198,14 +192,10 @@ def tokenizer_of(catalog: Catalog, name: str) -> Tokenizer:
     return tokenizer
 
 
-def unpriced(slots: Iterable[Slot], prices: Prices) -> list[str]:
-    """Return what to tell of systems whose model has no price in a table of prices, a line each."""
-    return [
-        f"No price is given for {slot.model!r}, the model of {slot.label}. Its cost is known only where the endpoint "
-        "reports it, or answers with a model that has a price."
-        for slot in slots
-        if prices.models and slot.model is not None and slot.model not in prices.models
-    ]
+def _may_ask(catalog: Catalog, system: Any) -> bool:
+    """Whether a system may ask a model: it is a plugin's that uses the network or a program, or nobody knows."""
+    found = [component_of(catalog, "systems", step) for step in steps_of_system(system)]
+    return any(one is None or bool({"network", "subprocess"} & set(one.capabilities)) for one in found)
 
 
 def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool:

@@ -20,7 +20,6 @@ from context_bench.bench.specs import (
 )
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.settings import PROJECT_FILE
-from context_bench.prices import load_prices, read_prices
 
 
 @frozen(eq=False)
@@ -104,27 +103,6 @@ def several_datasets() -> Kind:
     )
 
 
-def price_table() -> Kind:
-    """Return the kind of what tokens cost: a table, or the path of a TOML file with one."""
-
-    def check(value: Any, where: str) -> Any:
-        if isinstance(value, Mapping):
-            return read_prices(value, where).to_dict() if value else {}
-        return _of_file(value, where)
-
-    def over(given: Any, before: Any) -> Any:
-        return read_prices(given, "prices").over(read_prices(before or {}, "prices")).to_dict()
-
-    return Kind(
-        "table",
-        check,
-        _of_file,
-        lambda value, where: read_prices(value, where).to_dict(),
-        over,
-        python="Mapping[str, Any] | str | os.PathLike[str]",
-    )
-
-
 def evaluator_options(kind: str = "evaluators") -> Kind:
     """Return the kind of options of evaluators, or of another kind of component, by the component's name."""
 
@@ -137,12 +115,6 @@ def evaluator_options(kind: str = "evaluators") -> Kind:
         return {name: without_secrets(catalog, kind, name, given) for name, given in value.items()}
 
     return Kind("table", check, stored=keep, python="Mapping[str, Mapping[str, Any]]")
-
-
-def _of_file(path: Any, where: str) -> Any:
-    from pathlib import Path
-
-    return load_prices(Path(path)).to_dict()
 
 
 def _given(one: Any, label: str | None = None) -> DatasetSpec | Examples | AbsentObject:

@@ -24,7 +24,6 @@ from context_bench.bench.builders import (
     make_stream,
     needs_threads,
     tokenizer_of,
-    unpriced,
     with_reader,
 )
 from context_bench.bench.entries import Examples
@@ -152,7 +151,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
     hooks, described = hooks_of(catalog, request, warnings.warn_from_anywhere)
     planner = _planner(catalog, request, hooks, place, warnings)
     systems = with_reader(catalog, request.systems, request.reader)
-    slots = _slots(catalog, request, systems, place, warnings, parts)
+    slots = parts.described_slots(_slots(catalog, request, systems, place, warnings, parts))
     reference = find_reference(slots, request.reference, request.samples)
     if reference is not None:
         planner.refer(reference)
@@ -179,7 +178,6 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
         warnings=warnings,
         tokenizer=tokenizer,
         secrecy=secrecy,
-        prices=request.price_table(),
         workers=request.max_workers or usual_workers(slots, needs_threads(catalog, systems)),
         grows=request.max_workers is None,
         reference=reference,
@@ -281,18 +279,15 @@ def derived_lines(catalog: Catalog, request: Request) -> list[str]:
 def _slots(
     catalog: Catalog, request: Request, systems: list[Any], place: Place, warnings: Warnings, parts: RunParts
 ) -> list[Slot]:
-    prices = request.price_table()
-    isolate = warnings.warn if request.isolate_prefixes else None
     slots = make_slots(
         catalog,
         systems,
         place.run_id,
         os.environ,
         request.baseline,
-        prices,
         request.reference,
         request.samples,
-        isolate,
+        parts.rebuilder(warnings.warn),
     )
     slots += derived_slots(catalog, request, parts, slots)
     before = [entry["label"] for entry in place.store.systems()] if place.store is not None else []
@@ -302,8 +297,6 @@ def _slots(
             f"The run file {place.store.path} holds a run of {', '.join(before)}, not of {', '.join(labels)}. Name another "
             "file."
         )
-    for line in unpriced(slots, prices):
-        warnings.warn(line)
     return slots
 
 

@@ -47,30 +47,58 @@ _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
 _TABLES = ("run", "plugins")
 
 
-def project_request(project: Mapping[str, Any]) -> Request:
+def project_request(project: Mapping[str, Any], catalog: Catalog | None = None) -> Request:
     """Return what the project file asks for; flags are laid over it.
+
+    Args:
+        project: The project file.
+        catalog: What is installed: run parts declare keys of their own. None knows core's alone.
 
     Raises:
         ConfigurationError: A key is unknown or has a value of the wrong kind; the message names it.
     """
     values: dict[str, Any] = {}
+    own = keys_of_parts(catalog)
+    of_parts = {key: value for key, value in project.items() if key in own}
     for key, value in project.items():
+        if key in of_parts:
+            continue
         if key in _KEYS:
             values[_KEYS[key].name] = _KEYS[key].of_file(value, f"{PROJECT_FILE}: {key}")
         elif key not in _TABLES:
-            raise UnknownNameError(
-                f"table of {PROJECT_FILE}", key, [*(key for key in _KEYS if "." not in key), *_TABLES]
-            )
+            known = [*(key for key in (*_KEYS, *own) if "." not in key), *_TABLES]
+            raise UnknownNameError(f"table of {PROJECT_FILE}", key, known, absent_key(key))
     for key, value in _run_table(project).items():
         one = _KEYS.get(f"run.{key}")
+        if f"run.{key}" in own:
+            of_parts[f"run.{key}"] = value
+            continue
         if one is None:
-            known = [key.removeprefix("run.") for key in _KEYS if key.startswith("run.")]
-            raise UnknownNameError(f"key of [run] in {PROJECT_FILE}", key, known)
+            known = [key.removeprefix("run.") for key in (*_KEYS, *own) if key.startswith("run.")]
+            raise UnknownNameError(f"key of [run] in {PROJECT_FILE}", key, known, absent_key(f"run.{key}"))
         values[one.name] = one.of_file(value, f"{PROJECT_FILE}: run.{key}")
-    return Request(**values)
+    if not of_parts or catalog is None:
+        return Request(**values)
+    from context_bench.bench.run_parts import with_flags_of_parts
+
+    return with_flags_of_parts(catalog, Request(**values), of_parts, "key")
 
 
-def set_value(request: Request, path: str, value: str) -> Request:
+def keys_of_parts(catalog: Catalog | None) -> frozenset[str]:
+    """Return the keys of the project file that installed run parts declare."""
+    found = () if catalog is None else catalog.of_kind("run_parts")
+    return frozenset(o.key for one in found if one.facts for o in one.facts.options.values() if o.key)
+
+
+def absent_key(key: str) -> str:
+    """Return which package of ours brings a key of the project file; empty for any other."""
+    from context_bench.plugins.catalog import install_line
+    from context_bench.plugins.first_party import KEYS
+
+    return f"It comes with {KEYS[key]}: `{install_line(KEYS[key])}`." if key in KEYS else ""
+
+
+def set_value(request: Request, path: str, value: str, catalog: Catalog | None = None) -> Request:
     """Return the request with one thing changed: ``--set evaluators.judge.model=large-1``.
 
     Raises:
@@ -82,6 +110,10 @@ def set_value(request: Request, path: str, value: str) -> Request:
         options = {key: dict(given) for key, given in request.options.items()}
         options.setdefault(name, {})[option] = value
         return evolve(request, options=options)
+    if catalog is not None and path in keys_of_parts(catalog):
+        from context_bench.bench.run_parts import with_flags_of_parts
+
+        return with_flags_of_parts(catalog, request, {path: value}, "key")
     one = _KEYS.get(path)
     if kind == "run" and one is not None and one.kind.of_text is not None:
         converted = one.kind.of_text(value, f"--set {path}")
@@ -113,10 +145,10 @@ def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
     return settings_over(evolve(request, **changes), flags)
 
 
-def settings_over(request: Request, flags: Mapping[str, Any]) -> Request:
+def settings_over(request: Request, flags: Mapping[str, Any], catalog: Catalog | None = None) -> Request:
     """Return a request with the values of ``--set`` laid over it, once all that they may name is there."""
     for path, value in parse_pairs(flags.get("settings", ()), "--set").items():
-        request = set_value(request, path, value)
+        request = set_value(request, path, value, catalog)
     return request
 
 
@@ -132,9 +164,9 @@ def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mappin
         ContextBenchError: Something that was asked for cannot be.
     """
     proxies = proxies_of(flags, catalog.proxy_system)
-    request = project_request(project)
+    request = project_request(project, catalog)
     request = flags_over(evolve(request, systems=()) if proxies else request, {**flags, "settings": ()})
-    request = settings_over(evolve(request, systems=(*request.systems, *proxies)), flags)
+    request = settings_over(evolve(request, systems=(*request.systems, *proxies)), flags, catalog)
     return settled(catalog, request)
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from context_bench.bench.entries import (
     Examples,
     evaluator_options,
     one_system,
-    price_table,
     several_datasets,
     several_systems,
 )
@@ -40,7 +39,6 @@ from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.wiring import Choice
-from context_bench.prices import Prices, read_prices
 from context_bench.protocols import Metric
 from context_bench.runner.selection import ById, RandomSample, Selection
 
@@ -195,18 +193,6 @@ class Request:
             "examples to one system before the next system."
         ),
     )
-    isolate_prefixes: bool = parameter(
-        switch(),
-        False,
-        "Begin each system's prompts with a marker of its own, so that none warms another's prefix cache.",
-        "--isolate-prefixes",
-        key="run.isolate-prefixes",
-        keyed=True,
-        told=(
-            "Whether each system's prompts begin with a marker of its own, so that no system is served from a "
-            "cache that another has warmed."
-        ),
-    )
     max_workers: int | None = parameter(
         whole(),
         None,
@@ -235,25 +221,6 @@ class Request:
     )
     tokens_per_minute: float | None = parameter(
         number(), None, "Tokens a minute for each endpoint.", "--tpm", metavar="N", key="run.tpm"
-    )
-    max_cost: float | None = parameter(
-        number(),
-        None,
-        "What the run may cost, where costs or prices are known.",
-        "--max-cost",
-        metavar="MONEY",
-        key="run.max-cost",
-        commands=_RESUMED,
-        told="Money that the run may cost, in the currency of the prices, where costs are known.",
-    )
-    prices: Mapping[str, Any] = parameter(
-        price_table(),
-        dict,
-        'TOML with [prices."MODEL"]: input, output, cache_read, cache_write, reasoning for a million tokens.',
-        "--prices",
-        metavar="FILE",
-        key="prices",
-        told="What tokens cost, as in the project file's table ``[prices]``, or the path of a TOML file with it.",
     )
     max_failed: float | None = parameter(
         share(),
@@ -484,10 +451,6 @@ class Request:
         if not self.keep_examples:
             raise ConfigurationError(f"{reason}: its examples must be kept (leave --no-store-examples out).")
 
-    def price_table(self) -> Prices:
-        """Return what tokens cost."""
-        return read_prices(self.prices, "prices")
-
     def metrics_of(self, catalog: Catalog) -> list[Metric]:
         """Return the metrics of the run.
 
@@ -546,7 +509,12 @@ class Request:
     def from_dict(cls, found: Mapping[str, Any]) -> Request:
         """Return the request that :meth:`to_dict` wrote, also an earlier version of it."""
         kept = {name: value for name, value in found.items() if name in PARAMETERS and value is not None}
-        return cls(**{name: PARAMETERS[name].kind.restored(value) for name, value in kept.items()})
+        request = cls(**{name: PARAMETERS[name].kind.restored(value) for name, value in kept.items()})
+        parts = {name: dict(given) for name, given in request.part_options.items()}
+        for name, part in _NOW_OF_PARTS.items():
+            if found.get(name):
+                parts.setdefault(part, {}).setdefault(name, found[name])
+        return evolve(request, part_options=parts)
 
     def choice(self, catalog: Catalog) -> Choice:
         """Return what the request says about evaluators that have names."""
@@ -560,6 +528,9 @@ class Request:
         exact = None if self.evaluators is None else tuple(one for one in self.evaluators if isinstance(one, str))
         return Choice(exact, self.also, frozenset(self.without), frozenset(flags), frozenset(self.allow), self.prefixes)
 
+
+_NOW_OF_PARTS = {"prices": "money", "max_cost": "money", "isolate_prefixes": "isolated-prefixes"}
+"""Parameters of earlier versions that are options of a run part now."""
 
 PARAMETERS: Mapping[str, Parameter] = declared_in(Request)
 """What a run can be asked for, by the name of the request's field."""

@@ -19,11 +19,10 @@ from context_bench.errors import ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics.registry import RunMetric, metrics_record
 from context_bench.metrics.scores import check_score_field
 from context_bench.plugins.hooks import Hooks
-from context_bench.prices import REPORTED_CURRENCY, Prices
-from context_bench.protocols import Call, Governor, Metric, Tokenizer
-from context_bench.records import ANY_KEY
+from context_bench.protocols import Metric, Tokenizer
+from context_bench.records import ANY_KEY, REPORTED_CURRENCY
 from context_bench.results import EvalResult, StoredRows
-from context_bench.runner.admission import Admission, close_systems
+from context_bench.runner.admission import Admission, bill_of, close_systems
 from context_bench.runner.agreement import Reference
 from context_bench.runner.endpoints import endpoint_of
 from context_bench.runner.failures import Breaker, Failures
@@ -34,7 +33,7 @@ from context_bench.runner.progress import Progress
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.secrecy import Secrecy
-from context_bench.store.questions import spent, unscored
+from context_bench.store.questions import unscored
 from context_bench.store.reader import RunReader
 from context_bench.store.reuse import EarlierResponses
 from context_bench.store.runfile import RunFile
@@ -96,7 +95,6 @@ class Run:
         warnings: Is told what the user should know.
         tokenizer: Counts tokens.
         secrecy: Takes secrets out of whatever is written.
-        prices: What tokens cost.
         workers: Calls in flight.
         grows: Whether an endpoint is asked fewer at once in the beginning: the user named no number.
         config: What is recorded about the request.
@@ -118,7 +116,6 @@ class Run:
     warnings: Warnings
     tokenizer: Tokenizer
     secrecy: Secrecy
-    prices: Prices
     workers: int
     config: Mapping[str, Any]
     reference: Reference | None = None
@@ -139,7 +136,9 @@ class Run:
         """
         self._begin()
         request = self.request
-        workbench = Workbench(self.tokenizer, request.text_fields, secrecy=self.secrecy, prices=self.prices)
+        workbench = Workbench(
+            self.tokenizer, request.text_fields, secrecy=self.secrecy, bill=bill_of(self.parts.governors)
+        )
         transcripts = Transcripts(self.store, self.secrecy)
         unscored = self._unscored()
         feed = Feed(
@@ -195,7 +194,7 @@ class Run:
             calls = sum(counts.get(source, (0, 0))[0] - counts.get(own, (0, 0))[0] for source, own in pairs)
             known = [admission.cost.get(source) for source, _ in pairs]
             money = sum(cost or 0.0 for cost in known)
-            told = f", about {money:.4g} {self.prices.currency} at what their sources cost" if any(known) else ""
+            told = f", about {money:.4g} {admission.currency} at what their sources cost" if any(known) else ""
             self.warnings.warn(f"Derived rows ask the reader up to {calls} times{told}.")
 
     def _begin(self) -> None:
@@ -256,24 +255,13 @@ class Run:
                 self.progress.close()
 
     def _admission(self) -> Admission:
-        governors: list[Governor] = list(self.parts.governors)
-        if self.request.max_cost is not None:
-            from context_bench.runner.budget import Budget, BudgetGovernor
-
-            budget = Budget(self.request.max_cost, spent(self.store))
-            governors.append(BudgetGovernor(budget, self._expected_cost, self.prices.currency))
+        governors = self.parts.governors
+        for line in self.parts.begin(self.slots, self.store):
+            self.warnings.warn(line)
         limits = self.request.requests_per_minute, self.request.tokens_per_minute
         learned = self.store.run()["provenance"].get("limits", {})
         is_patient = self.request.keep_going
-        return Admission(
-            self.slots, self.workers, *limits, governors, self.prices, None, self.grows, learned, is_patient
-        )
-
-    def _expected_cost(self, call: Call) -> float | None:
-        """Return what a call will cost at most; None where the price or the longest answer is unknown."""
-        [slot] = [slot for slot in self.slots if slot.number == call.slot]
-        price = self.prices.find([slot.model])
-        return None if price is None or slot.max_tokens is None else price.at_most(call.tokens, slot.max_tokens)
+        return Admission(self.slots, self.workers, *limits, governors, None, self.grows, learned, is_patient)
 
     def _say(self, line: str) -> None:
         """Tell whoever watches the run what a signal does."""
@@ -330,17 +318,18 @@ class Run:
         self.store.finish(status, now())
 
     def _break_off(self, status: str) -> int:
-        """End a session that something has ended early, and return how many rows are answered."""
+        """End a session that something has ended early, and return how many rows are answered, or conversations begun."""
         try:
             self._tell_end(status)
             self._end(status)
         except StoreError:  # it could not be recorded; what ended the session is told, and may be the same
             pass
         answered, failed = self._counted()
+        has_turns = self.store.is_new and self.store.has_turns
         self._leave(is_whole=False)
-        if status == "stopped" and self.store.is_new and not answered and not failed:
+        if status == "stopped" and self.store.is_new and not answered and not failed and not has_turns:
             self.store.discard()  # a run that could not begin leaves nothing
-        return answered
+        return answered or int(has_turns)
 
     def _tell_end(self, status: str) -> None:
         """Tell the hooks how the run ended; what they warn of is still recorded."""

@@ -6,7 +6,7 @@ up, and stands in the plan, the lock file and the run file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -14,11 +14,14 @@ from attrs import evolve, frozen
 from context_bench.bench.requests import Request
 from context_bench.bench.secrets import without_secrets
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
-from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.catalog import OK, Catalog, Component
 from context_bench.plugins.loading import build
-from context_bench.protocols import Controller, DerivedJob, DerivedSlot, Governor, Preparer
-from context_bench.records import EvalRow
+from context_bench.protocols import BuiltSystem, Controller, DerivedJob, DerivedSlot, GovernedSystem, Governor, Preparer
+from context_bench.records import EvalRow, Usage
+from context_bench.runner.admission import bill_of
+from context_bench.runner.answer import models_of
 from context_bench.runner.parts import Slot
+from context_bench.store.runfile import RunFile
 
 _PROTOCOLS: Mapping[str, type] = {
     "preparer": Preparer,
@@ -70,6 +73,49 @@ class RunParts:
                 labels.add(made.label)
                 found.append((part, made))
         return found
+
+    def rebuilder(self, warn: Callable[[str], None]) -> Callable[[Sequence[BuiltSystem]], Sequence[Any]] | None:
+        """Return what gives the systems that are asked in place of built ones; None where no preparer wants to."""
+        if not (rebuild := [part for part in self.preparers if callable(getattr(part, "built", None))]):
+            return None
+
+        def rebuilt(systems: Sequence[BuiltSystem]) -> Sequence[Any]:
+            for part in rebuild:
+                found = _guarded(part, part.built, systems, warn)  # type: ignore[attr-defined]
+                systems = [evolve(one, system=system) for one, system in zip(systems, found, strict=True)]
+            return [one.system for one in systems]
+
+        return rebuilt
+
+    def described_slots(self, slots: Sequence[Slot]) -> list[Slot]:
+        """Return the slots with what governors have recorded beside them."""
+        found = list(slots)
+        for part in self.governors:
+            if callable(describe := getattr(part, "describe", None)):
+                for place, slot in enumerate(found):
+                    more = _guarded(part, describe, _governed(slot))
+                    found[place] = evolve(slot, description={**slot.description, **more})
+        return found
+
+    def begin(self, slots: Sequence[Slot], store: RunFile) -> Iterator[str]:
+        """Tell the governors what they govern, and what earlier sessions spent; yield what the user should know."""
+        systems = [_governed(slot) for slot in slots]
+        for part in self.governors:
+            if callable(begin := getattr(part, "begin", None)):
+                yield from _guarded(part, begin, systems, *((0.0, None) if store.is_new else self._spent(slots, store)))
+
+    def _spent(self, slots: Sequence[Slot], store: RunFile) -> tuple[float, float | None]:
+        """Return the money that was spent so far, that on unfinished conversations included, and on the dearest call."""
+        from context_bench.store.encoding import from_json
+        from context_bench.store.questions import spent, turns_asked
+
+        bill, (money, dearest) = bill_of(self.governors), spent(store)
+        for slot, text, is_finished in turns_asked(store):
+            output = from_json(text)
+            cost = bill(Usage.read(output), models_of(slots[slot], output))[0] or 0.0
+            money += 0.0 if is_finished else cost
+            dearest = max(cost, dearest or 0.0)
+        return money, dearest
 
     def row_finished(self, row: EvalRow) -> None:
         """Show a row to the controllers.
@@ -138,6 +184,35 @@ def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Map
         chosen.setdefault(component.id, (component, {}))[1].update(request.part_options.get(name, {}))
     for _, pair in sorted(chosen.items()):
         yield pair
+
+
+def _governed(slot: Slot) -> GovernedSystem:
+    return GovernedSystem(slot.number, slot.label, slot.model, slot.max_tokens)
+
+
+def with_flags_of_parts(catalog: Catalog, request: Request, given: Mapping[str, Any], kind: str = "flag") -> Request:
+    """Return a request with options of run parts.
+
+    Args:
+        catalog: What is installed.
+        request: The request.
+        given: Values by flag, or by key of the project file.
+        kind: ``"flag"`` or ``"key"``: which of them names a value.
+
+    Raises:
+        ConfigurationError: A value is none of its option's type.
+    """
+    parts = {name: dict(options) for name, options in request.part_options.items()}
+    for component in catalog.of_kind("run_parts"):
+        for option in component.facts.options.values() if component.facts else ():
+            if (name := getattr(option, kind)) and name in given and component.called_by_id().state == OK:
+                options = parts.setdefault(component.name, {})
+                value = given[name]
+                if option.type == "tables":  # read now, so that the run file holds them; the component lays them over
+                    where = f"run part {component.name}"
+                    value = [*option.read(options.get(option.name, []), where), *option.read(value, where)]
+                options[option.name] = value
+    return evolve(request, part_options=parts)
 
 
 def _guarded(part: Any, method: Any, *arguments: Any) -> Any:

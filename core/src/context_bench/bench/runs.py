@@ -18,8 +18,9 @@ from context_bench.bench.preparation import Place, prepare
 from context_bench.bench.provenance import provenance
 from context_bench.bench.requests import PARAMETERS, Request
 from context_bench.bench.run import Warnings, now
-from context_bench.errors import ConfigurationError, StoreError
-from context_bench.plugins.catalog import Catalog
+from context_bench.bench.run_parts import with_flags_of_parts
+from context_bench.errors import ConfigurationError, StoreError, UnknownNameError
+from context_bench.plugins.catalog import Catalog, install_line
 from context_bench.plugins.settings import PluginSettings
 from context_bench.results import EvalResult
 from context_bench.runner.parts import Stream
@@ -95,7 +96,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     settings = PluginSettings.read(environ=os.environ)
     catalog = remembered_catalog(settings)
     settings.require_known(component.names for component in catalog)
-    request = request_of_arguments(arguments)
+    request = request_of_arguments(catalog, arguments)
     if request.evaluators is None:
         from context_bench.plugins.wiring import broken_plugins
 
@@ -108,18 +109,41 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     return result
 
 
-def request_of_arguments(arguments: Mapping[str, Any]) -> Request:
+def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> Request:
     """Return what the arguments of ``evaluate()`` ask for.
 
     Raises:
         ConfigurationError: One of them is none of its parameter's kind.
     """
     values = {name: arguments[one.python] for name, one in PARAMETERS.items() if one.python and one.python in arguments}
-    request = Request(**values)
+    request = with_flags_of_parts(catalog, Request(**values), _flags_of(catalog, arguments["flags"]))
     if arguments["dataset"] is None:
         return request
     first = arguments["dataset"]
     return evolve(request, datasets=(*_first(first), *request.datasets))
+
+
+def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of arguments that are named after flags of run parts, by flag.
+
+    Raises:
+        UnknownNameError: No installed run part declares such a flag.
+    """
+    from context_bench.plugins.first_party import FLAGS
+
+    declared = {
+        option.flag.removeprefix("--").replace("-", "_"): option.flag
+        for component in catalog.of_kind("run_parts")
+        for option in (component.facts.options.values() if component.facts else ())
+        if option.flag
+    }
+    for name in arguments:
+        if name not in declared:
+            owner = FLAGS.get(f"--{name.replace('_', '-')}", ("", ""))[1]
+            hint = f"It comes with {owner}: `{install_line(owner)}`." if owner else ""
+            known = [one.python for one in PARAMETERS.values() if one.python]
+            raise UnknownNameError("argument of evaluate()", name, [*known, *declared], hint)
+    return {declared[name]: value for name, value in arguments.items() if value is not None}
 
 
 def _first(dataset: Any) -> tuple[Any, ...]:

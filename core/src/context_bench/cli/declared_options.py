@@ -74,6 +74,15 @@ class DeclaredOptions(click.Command):
                     formatter.write_dl(entries)
 
 
+class GovernorOptions(DeclaredOptions):
+    """A command that goes on with a run, and takes the flags of governors: they can change what may still be called."""
+
+    kinds = ("governors",)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write nothing below the options: nothing that is installed is chosen here."""
+
+
 class ReportOptions(DeclaredOptions):
     """A command that writes reports, and takes the flags which installed reporters declare."""
 
@@ -109,6 +118,8 @@ def _flags(kinds: tuple[str, ...] | None) -> Iterator[tuple[Option, str]]:
     """Yield each flag that a usable component declares, with its owner; one of a flag group is the group's."""
     for component in catalog_of_environment():
         owns = component.kind in (kinds or ("evaluators", "run_parts", "flags", "reporters"))
+        is_governor = component.facts is not None and component.facts.part_kind == "governor"
+        owns = owns or (kinds == ("governors",) and is_governor)
         owns = owns or (
             not kinds
             and component.kind == "commands"
@@ -134,19 +145,16 @@ def flag_values(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 def with_declared_flags(catalog: Catalog, request: Any, flags: Mapping[str, Any]) -> Any:
     """Return a request with the declared flags that were given, as options of the components that have them."""
+    from context_bench.bench.run_parts import with_flags_of_parts
+
     options = {name: dict(given) for name, given in request.options.items()}
     values = flag_values(flags)
     for component in catalog.of_kind("evaluators"):
         for option in component.facts.options.values() if component.facts else ():
             if option.flag and option.flag in values and component.called_by_id().state == OK:
                 options.setdefault(component.name, {})[option.name] = values[option.flag]
-    parts = {name: dict(given) for name, given in request.part_options.items()}
-    for component in catalog.of_kind("run_parts"):
-        for option in component.facts.options.values() if component.facts else ():
-            if option.flag and option.flag in values and component.called_by_id().state == OK:
-                parts.setdefault(component.name, {})[option.name] = values[option.flag]
     datasets = tuple(_dataset_with_flags(catalog, spec, values) for spec in request.datasets)
-    return evolve(request, options=options, part_options=parts, datasets=datasets)
+    return with_flags_of_parts(catalog, evolve(request, options=options, datasets=datasets), values)
 
 
 def _dataset_with_flags(catalog: Catalog, spec: Any, values: Mapping[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from context_bench.cli.common import open_catalog, plugin_option, project_option, warn
-from context_bench.cli.declared_options import ReportOptions
+from context_bench.cli.declared_options import GovernorOptions, ReportOptions, with_declared_flags
 from context_bench.cli.output import Reports, format_option, output_option
 from context_bench.cli.run import parameters_of, set_option
 from context_bench.errors import RunStoppedError
@@ -25,7 +25,7 @@ partial_option = click.option(
 run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
 
 
-@click.command()
+@click.command(cls=GovernorOptions)
 @run_argument
 @parameters_of("resume")
 @output_option
@@ -50,7 +50,7 @@ def resume(
 
     def change(request: Request) -> Request:
         nonlocal allowed
-        request = flags_over(request, flags)
+        request = with_declared_flags(catalog, flags_over(request, flags), flags)
         allowed = allowed if request.max_failed is None else request.max_failed
         return request
 

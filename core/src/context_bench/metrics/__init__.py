@@ -13,12 +13,11 @@ from context_bench.metrics.scores import (
     percentile,
 )
 from context_bench.metrics.speed import Latency, SpeedRank, TimeToFirstToken, Waiting
-from context_bench.metrics.tokens import CompressionRatio, Cost, CostOfPass, PromptTokens, TrueCompression
+from context_bench.metrics.tokens import CompressionRatio, CostOfPass, PromptTokens, TrueCompression
 
 __all__ = [
     "Agreement",
     "CompressionRatio",
-    "Cost",
     "CostOfPass",
     "Counts",
     "Latency",

@@ -120,6 +120,8 @@ def stored_metrics(
             absent.append({**entry, "reason": "it was given to evaluate() as an object"})
             continue
         components = catalog.named("metrics", name)
+        if not components and name.startswith("context-bench/"):  # a package of its own has it now
+            components = catalog.named("metrics", name.partition("/")[2])
         component = components[0].called_by_id() if components else None
         if component is None or component.state != OK:
             reason = f"{name} is {'not installed' if component is None else component.state}"

@@ -1,4 +1,4 @@
-"""Metrics of tokens and money: what a transformer saved, what endpoints report, what passing rows took, and what rows cost."""
+"""Metrics of tokens: what a transformer saved, what endpoints report, and what passing rows took."""
 
 from __future__ import annotations
 
@@ -88,9 +88,8 @@ class TrueCompression(ByColumns):
 class CostOfPass(ByColumns):
     """Tokens spent, prompt and response, for each row that passes (after Erol et al. 2025, arXiv:2504.13359).
 
-    Keys: ``cost_of_pass``, infinite when nothing passes, and ``num_passing``; ``price_of_pass``, the same in money, input
-    and output at their prices, where every answered row has a cost and a gold answer. Rows without a gold answer cannot
-    pass, so what they took is not counted; a failed row took nothing that anybody knows of.
+    Keys: ``cost_of_pass``, infinite when nothing passes, and ``num_passing``. Rows without a gold answer cannot pass, so what
+    they took is not counted; a failed row took nothing that anybody knows of.
 
     What endpoints report and what core counts are never added: without one source for every answered row there is no
     ``cost_of_pass``, and ``columns.sources`` says which share of them the reported counts cover.
@@ -113,29 +112,4 @@ class CostOfPass(ByColumns):
         columns.sources["cost_of_pass"] = (source if covered == 1 else NO_SOURCE, covered)
         if covered == 1 or not rows:
             found["cost_of_pass"] = columns.spent.get(source, 0) / passing if passing else math.inf
-        if columns.costs and len(columns.costs) == columns.answered and not columns.agreements("score"):
-            found["price_of_pass"] = math.fsum(columns.costs) / passing if passing else math.inf
         return found
-
-
-@frozen
-class Cost(ByColumns):
-    """What the rows cost in money: as the endpoint reports it, else by the prices of cached and uncached tokens.
-
-    A prefix that was read from the provider's cache is billed as such, so a system that breaks the cache shows what it
-    really saves. Keys: ``cost``, the sum over the answered rows; ``mean_cost``; ``cost_saved``, 1 - (sum of the costs) /
-    (sum of the baseline's), over the rows of which both are known; ``num_unpriced``, the answered rows without a cost.
-    """
-
-    name: str = "cost"
-
-    def compute_columns(self, columns: Columns) -> dict[str, float]:
-        """Return the costs; nothing when none is known."""
-        if not columns.costs:
-            return {}
-        total, baseline = math.fsum(columns.costs), math.fsum(columns.baseline_costs)
-        columns.sources["cost"] = ("money", len(columns.costs) / max(columns.answered, len(columns.costs)))
-        found = {"cost": total, "mean_cost": total / len(columns.costs)}
-        if baseline > 0:
-            found["cost_saved"] = 1 - math.fsum(columns.compared_costs) / baseline
-        return {**found, "num_unpriced": columns.answered - len(columns.costs)}

@@ -111,6 +111,10 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "survival": ("Survival", "context-bench-survival"),
         "word-count-match": ("WordCountMatchEvaluator", "context-bench-scorers-text"),
     },
+    "metrics": {
+        "cost": ("Cost", "context-bench-cost"),
+        "price-of-pass": ("PriceOfPass", "context-bench-cost"),
+    },
     "reporters": {
         "csv": ("", "context-bench-reports"),
         "html": ("", "context-bench-html"),
@@ -118,6 +122,8 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "run_parts": {
         "controls": ("Controls", "context-bench-controls"),
+        "isolated-prefixes": ("IsolatedPrefixes", "context-bench-preflight"),
+        "money": ("Money", "context-bench-cost"),
         "survival-check": ("SelfCheck", "context-bench-survival"),
     },
     "systems": {
@@ -196,11 +202,14 @@ FLAGS: dict[str, tuple[str, str]] = {
     "--datasets-folder": ("the flag group hub", "context-bench-huggingface"),
     "--gate": ("the command gate", "context-bench-compare"),
     "--html-texts": ("the reporter html", "context-bench-html"),
+    "--isolate-prefixes": ("the run part isolated-prefixes", "context-bench-preflight"),
     "--judge-cache": ("the evaluator judge", "context-bench-judge"),
     "--judge-model": ("the evaluator judge", "context-bench-judge"),
     "--judge-provider": ("the evaluator judge", "context-bench-judge"),
     "--judge-url": ("the evaluator judge", "context-bench-judge"),
+    "--max-cost": ("the run part money", "context-bench-cost"),
     "--offline": ("the flag group hub", "context-bench-huggingface"),
+    "--prices": ("the run part money", "context-bench-cost"),
     "--shots": ("the flag group hub", "context-bench-huggingface"),
     "--shots-seed": ("the flag group hub", "context-bench-huggingface"),
     "--split": ("the flag group hub", "context-bench-huggingface"),
@@ -238,6 +247,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "view": ("Look at the runs of a folder in a browser, also while they go on.", "context-bench-view"),
 }
 """Summary and distribution by the words of a command."""
+
+KEYS: dict[str, str] = {
+    "prices": "context-bench-cost",
+    "run.isolate-prefixes": "context-bench-preflight",
+    "run.max-cost": "context-bench-cost",
+}
+"""Distribution by key of the project file."""
 
 PROXY_SYSTEM = "openai"
 """What an address means where no system is installed that says so."""

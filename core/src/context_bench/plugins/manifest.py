@@ -319,6 +319,7 @@ def _option(name: str, table: Table) -> Option:
         env=table.take("env", text, None),
         required=table.take("required", boolean, False),
         bare=table.take("bare", text, None),
+        key=table.take("key", text, None),
     )
     option = option._replace(choices=table.take("choices", lambda found: manifest_fields.choices(found, option), ()))
     return option._replace(default=table.take("default", lambda found: manifest_fields.fitting(found, option), None))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date, time
+from os import PathLike
 from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 
-OPTION_TYPES = ("str", "int", "float", "bool", "path", "list", "words")
+OPTION_TYPES = ("str", "int", "float", "bool", "path", "list", "words", "tables")
 
 
 class Option(NamedTuple):
@@ -15,8 +17,9 @@ class Option(NamedTuple):
 
     Attributes:
         name: Keyword, in snake_case.
-        type: One of ``str int float bool path list words``; a list holds texts, numbers where they read as numbers;
-            words are the arguments of a program.
+        type: One of ``str int float bool path list words tables``; a list holds texts, numbers where they read as numbers;
+            words are the arguments of a program; tables are a list of TOML tables, later ones laid over earlier ones
+            by the component: a path stands for the table of the option's name in that file.
         default: Value when none is given; None when the component decides.
         help: One line for ``--help``.
         secret: Whether the value must never be shown or stored.
@@ -24,6 +27,7 @@ class Option(NamedTuple):
         flag: A command-line flag of its own (``--judge-url``), or None.
         env: Environment variable that gives the value when nothing else does, or None.
         required: Whether the component cannot be built without it.
+        key: Its place in the project file beside ``[run_parts.NAME]``, for a run part: ``prices`` or ``run.max-cost``.
         group: Id of the flag group that it comes from; None when the component itself declares it.
         bare: Value of its flag when the flag is given without one; None where it needs one.
     """
@@ -37,6 +41,7 @@ class Option(NamedTuple):
     flag: str | None = None
     env: str | None = None
     required: bool = False
+    key: str | None = None
     group: str | None = None
     bare: str | None = None
 
@@ -92,8 +97,33 @@ class Option(NamedTuple):
                 return self._words(value, where)
             if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
                 return list(value)
+        if self.type == "tables":
+            tables = [self._table(one) for one in (value if isinstance(value, list | tuple) else [value])]
+            if all(isinstance(table, Mapping) for table in tables):
+                return [_without_dates(table) for table in tables]
         expected = _EXPECTED.get(self.type, self.type)
         raise ConfigurationError(f"{where}: {self.name} is {self._shown(value)}, but must be {expected}.")
+
+    def _table(self, value: Any) -> Any:
+        """Return the table that a path stands for; anything else as it is.
+
+        Raises:
+            ConfigurationError: There is no such file, it is no TOML, or has no such table.
+        """
+        if not isinstance(value, str | PathLike):
+            return value
+        import tomli
+
+        try:
+            with open(value, encoding="utf-8") as file:
+                found = tomli.loads(file.read())
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(f"The {self.name} {value} cannot be read: {error}.") from error
+        except tomli.TOMLDecodeError as error:
+            raise ConfigurationError(f"The {self.name} {value} are no valid TOML: {error}.") from error
+        if self.name not in found:
+            raise ConfigurationError(f"{value} has no table [{self.name}]. It takes: {self.help}")
+        return found[self.name]
 
     def _shown(self, value: Any) -> str:
         return "***" if self.secret else repr(value)
@@ -116,6 +146,7 @@ class Option(NamedTuple):
 _EXPECTED = {
     "bool": "true or false",
     "list": "a list (a/b/c on the command line)",
+    "tables": "a table, or the path of a TOML file with one",
     "words": "a list of texts, or one text with white space between them",
 }
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -126,8 +157,18 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "path": (str,),
     "list": (list,),
     "words": (list,),
+    "tables": (list,),
 }
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+def _without_dates(value: Any) -> Any:
+    """Return a TOML value as JSON can hold it: dates as ISO 8601."""
+    if isinstance(value, Mapping):
+        return {str(name): _without_dates(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_dates(one) for one in value]
+    return value.isoformat() if isinstance(value, date | time) else value
 
 
 def _as_int(value: Any) -> int | None:

@@ -10,10 +10,9 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.prices import Prices
 from context_bench.protocols import Call, Governor, RowId
-from context_bench.records import Usage
-from context_bench.runner.answer import models_of
+from context_bench.records import REPORTED_CURRENCY, Usage
+from context_bench.runner.answer import Bill, models_of, reported_cost
 from context_bench.runner.endpoints import (
     close_systems,
     endpoint_of,
@@ -84,7 +83,6 @@ class Admission:
         workers: Calls in flight at most.
         requests_per_minute, tokens_per_minute: What the user knows of each endpoint's limits.
         governors: Admit or refuse calls besides.
-        prices: What tokens cost.
         stop: Ends every wait.
         grows: Whether an endpoint is asked few at once in the beginning; False takes all places at once.
         learned: What :attr:`learned` told at the end of an earlier session.
@@ -92,6 +90,8 @@ class Admission:
 
     Attributes:
         in_flight, retried, cost: Calls in flight, attempts repeated, and money spent, by slot.
+        bill: Says what a response cost.
+        currency: What the money is called.
     """
 
     def __init__(
@@ -101,14 +101,14 @@ class Admission:
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         governors: Sequence[Governor] = (),
-        prices: Prices | None = None,
         stop: Stop | None = None,
         grows: bool = True,
         learned: Mapping[str, Mapping[str, Any]] | None = None,
         is_patient: bool = False,
     ) -> None:
         self.is_patient = is_patient
-        self.prices = prices or Prices()
+        self.bill = bill_of(governors)
+        self.currency = next((str(one.currency) for one in governors if hasattr(one, "currency")), REPORTED_CURRENCY)
         self.stop = stop or Stop()
         self.governors = tuple(governors)
         self.in_flight: dict[int, int] = {}
@@ -231,18 +231,45 @@ class Admission:
                     pass
 
 
-class Place:
-    """Leave to make one call. It is given back once, by whoever ends the call first."""
+def bill_of(governors: Iterable[Any]) -> Bill:
+    """Return what says what a response cost: the first governor that bills, else what endpoints report."""
+    return next((one.bill for one in governors if callable(getattr(one, "bill", None))), reported_cost)
 
-    __slots__ = ("_admission", "_call", "_cost", "_is_admitted", "_open", "_road", "_slot", "_tokens", "_usage")
+
+class Place:
+    """Leave to make one call. It is given back once, by whoever ends the call first.
+
+    The turns of a conversation that is asked turn by turn share the place, and each is admitted and settled as a call.
+    """
+
+    __slots__ = (
+        *(
+            "_admission",
+            "_admitted",
+            "_call",
+            "_cost",
+            "_lock",
+            "_open",
+            "_road",
+            "_slot",
+            "_talks",
+            "_tokens",
+            "_total",
+        ),
+        "_usage",
+    )
 
     def __init__(self, admission: Admission, job: Job, road: Road, call: Call | None) -> None:
         self._admission, self._slot, self._road, self._call = admission, job.slot, road, call
         self._tokens = job.input_tokens
-        self._open = Lock()
-        self._is_admitted = 0
+        self._open, self._lock = Lock(), Lock()
+        self._admitted: list[Governor] = []
         self._usage: Usage | None = None
         self._cost: float | None = None
+        self._total: float | None = None
+        self._talks = job.transcript is not None
+        if job.transcript is not None:
+            job.transcript.place = self
 
     @property
     def has_governors(self) -> bool:
@@ -258,19 +285,43 @@ class Place:
         assert self._call is not None
         for governor in self._admission.governors:
             governor.admit(self._call)
-            self._is_admitted += 1
+            with self._lock:
+                self._admitted.append(governor)
+
+    def next_turn(self) -> None:
+        """Settle what the turn before has used, and ask the governors for another one.
+
+        Raises:
+            CallRefusedError: One of them does not let it be asked.
+            TimeoutError: The place was given back meanwhile.
+        """
+        if self._call is None:
+            return
+        used = self._usage.output_tokens if self._usage is not None else None
+        self._call = evolve(self._call, tokens=self._call.tokens + int(used or 0))
+        self._settle()
+        self.govern()
+        if self._open.locked():
+            self._settle()
+            raise TimeoutError("the row's time was up before its next turn.")
+
+    def note(self, output: Any) -> None:
+        """Note what an output, or that of a turn, has used, with its cost where that is known."""
+        usage = (Usage.read(output) if isinstance(output, Mapping) else None) or Usage()
+        cost = None
+        if usage != Usage():
+            cost, _ = self._admission.bill(usage, models_of(self._slot, output))
+            usage = evolve(usage, cost=cost)
+        self._usage, self._cost = usage, cost
+        if cost is not None:
+            self._total = (self._total or 0.0) + cost
 
     def answered(self, output: Any, seconds: float) -> None:
-        """Learn from an output, and note its usage, with its cost where that is known."""
-        usage = Usage.read(output) if isinstance(output, Mapping) else None
-        prices = self._admission.prices
-        if usage is not None and (usage.cost is not None or prices.models):
-            usage = evolve(usage, cost=prices.bill(usage, models_of(self._slot, output))[0])
-        tokens = 0
-        self._usage = usage or Usage()
-        if usage is not None:
-            self._cost = usage.cost
-            tokens = int((usage.input_tokens or 0) + (usage.output_tokens or 0))
+        """Learn from an output, and note its usage; that of a conversation is noted turn by turn."""
+        if not self._talks:
+            self.note(output)
+        found = Usage.read(output) if isinstance(output, Mapping) else None
+        tokens = 0 if found is None else int((found.input_tokens or 0) + (found.output_tokens or 0))
         self._road.answered()
         headers = output.get("headers") if isinstance(output, Mapping) else None
         self._road.limiter.answered(seconds, tokens, headers, self._tokens)
@@ -293,7 +344,15 @@ class Place:
         """Give the place back."""
         if not self._open.acquire(blocking=False):
             return
-        self._admission.leave(self._slot, self._cost)
-        if self._call is not None:
-            for governor in self._admission.governors[: self._is_admitted]:
-                governor.settle(self._call, self._usage, self._cost)
+        self._admission.leave(self._slot, self._total)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Tell the governors that admitted the call what it has used, once."""
+        with self._lock:
+            admitted, self._admitted = self._admitted, []
+            usage, cost = self._usage, self._cost
+            self._usage = self._cost = None
+        for governor in admitted:
+            assert self._call is not None
+            governor.settle(self._call, usage, cost)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import define
 
 from context_bench.answers import parted_output
+from context_bench.records import Usage
 from context_bench.runner.chain import seconds_of
 from context_bench.runner.parts import Slot
 from context_bench.store.encoding import to_json
@@ -81,6 +82,16 @@ class Timing:
     attempts: int = 1
     before: float = 0.0
     waiting: float = 0.0
+
+
+Bill = Callable[["Usage | None", Iterable["str | None"]], "tuple[float | None, str | None]"]
+"""Returns what a response cost, and where that comes from; of its usage, and the names of its model."""
+
+
+def reported_cost(usage: Usage | None, models: Iterable[str | None]) -> tuple[float | None, str | None]:
+    """Return the cost that an endpoint reported, as ``"reported"``; None twice where it reported none."""
+    cost = None if usage is None else usage.cost
+    return (None, None) if cost is None else (float(cost), "reported")
 
 
 def models_of(slot: Slot, output: Mapping[str, Any]) -> tuple[str | None, str | None]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
+from context_bench.errors import CallRefusedError
 from context_bench.runner.admission import Admission, PauseEndedError, Place
 from context_bench.runner.answer import Timing
 from context_bench.runner.stopping import Raised, Stop, guarded, is_ours
@@ -94,6 +95,8 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
                 else:
                     ticket.answer = answer
                 return True
+            if isinstance(found.error, CallRefusedError):
+                raise found.error
             if isinstance(found.error, PauseEndedError):
                 return False
             pause = place.refused(found.error, seconds, ticket.attempts)

@@ -71,6 +71,7 @@ class Conversational:
         for number, history in talk.questions():
             turn = transcript.recall(number, history)
             if turn is None:
+                transcript.admit()
                 started = perf_counter()
                 found = self._system.process_turn(isolate(history))
                 turn = _kept(transcript, number, history, found, perf_counter() - started)
@@ -84,6 +85,7 @@ class Conversational:
         for number, history in talk.questions():
             turn = await asyncio.to_thread(transcript.recall, number, history)
             if turn is None:
+                await asyncio.to_thread(transcript.admit)
                 started = perf_counter()
                 found = await _awaited(way, isolate(history))
                 seconds = perf_counter() - started

@@ -26,7 +26,7 @@ class Slot:
         reads: Fields of an example that it looks at; None means all.
         description: What is recorded about it.
         owned: Whether the run made the system itself, and so closes it when it ends.
-        model: Name of the model that it asks, by which prices are found; None when it names none.
+        model: Name of the model that it asks; None when it names none.
         max_tokens: Tokens of its longest answer; None when nobody knows.
         sees: How much of an example it is shown: see :func:`context_bench.runner.sight.shown`.
         source: Number of the slot whose rows its own rows are derived from; None for a system that is asked.

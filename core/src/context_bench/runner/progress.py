@@ -148,7 +148,7 @@ class Progress:
             "p95": None if tally.p95 is None else round(tally.p95, 4),
             "tokens": tally.tokens,
             "cost": admission.cost.get(slot) if admission else None,
-            "currency": admission.prices.currency if admission else "USD",
+            "currency": admission.currency if admission else "USD",
             "eta": None if left is None or not fresh else round(left * seconds / fresh, 1),
         }
 

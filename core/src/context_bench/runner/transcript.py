@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, to_json
@@ -12,6 +12,9 @@ from context_bench.store.identity import RowId
 from context_bench.store.keys import response_key
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredTurn
+
+if TYPE_CHECKING:
+    from context_bench.runner.admission import Place
 
 
 class Transcripts:
@@ -69,11 +72,23 @@ class Transcript:
         self._keeper, self._row, self._system, self._example = keeper, row, system, example
         self._turns: list[StoredTurn] | None = None
         self._is_over = False
+        self._has_asked = False
         self.length = 0
+        self.place: Place | None = None
 
     def give_up(self) -> None:
         """Ask no further turn: the row's time is up."""
         self._is_over = True
+
+    def admit(self) -> None:
+        """Return when the next turn may be asked; for the first one that is asked, the row itself was admitted.
+
+        Raises:
+            CallRefusedError: A governor of the run does not let it be asked.
+        """
+        if self.place is not None and self._has_asked:
+            self.place.next_turn()
+        self._has_asked = True
 
     def recall(self, number: int, history: Sequence[Any]) -> StoredTurn | None:
         """Return a turn that was answered with this history, or None.
@@ -109,6 +124,8 @@ class Transcript:
             measured = to_json(secrecy.of_all(from_json(measured)))
         turn = StoredTurn(self._row, number, self._key(history), output, latency, attempts, measured)
         self._keeper.keep(turn)
+        if self.place is not None:
+            self.place.note(from_json(output))
         assert self._turns is not None
         self._turns.append(turn)
         self.length = number + 1

@@ -8,9 +8,8 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.prices import Prices
 from context_bench.records import Failure, Usage
-from context_bench.runner.answer import Answer, Measured, Timing, models_of, take_apart
+from context_bench.runner.answer import Answer, Bill, Measured, Timing, models_of, reported_cost, take_apart
 from context_bench.runner.job import Job
 from context_bench.runner.parts import Scorer
 from context_bench.runner.rate_headers import is_refusal
@@ -34,7 +33,7 @@ class Workbench:
         tokenizer: Counts tokens.
         text_fields: Fields to count instead of the prompt's; None counts the prompt's.
         secrecy: Takes secrets out of whatever is written.
-        prices: What tokens cost.
+        bill: Says what a response cost, and where that comes from.
     """
 
     def __init__(
@@ -42,7 +41,7 @@ class Workbench:
         tokenizer: Any,
         text_fields: Sequence[str] | None = None,
         secrecy: Secrecy | None = None,
-        prices: Prices | None = None,
+        bill: Bill = reported_cost,
     ) -> None:
         self._secrecy = secrecy or Secrecy()
         self._is_secretive = bool(self._secrecy)
@@ -50,7 +49,7 @@ class Workbench:
         self.score = self._scoring.score
         self.judge = self._scoring.judge
         self._tokenizer = tokenizer
-        self._prices = prices or Prices()
+        self._bill = bill
         self._text_fields = None if text_fields is None else tuple(text_fields)
 
     def input_tokens(self, example: Mapping[str, Any]) -> int:
@@ -116,9 +115,7 @@ class Workbench:
         """Return the row of an answer and what evaluators said of it."""
         measured = answer.measured
         usage = Usage.read(answer.output)
-        cost, cost_source = None, None
-        if usage is not None:
-            cost, cost_source = self._prices.bill(usage, models_of(job.slot, answer.output))
+        cost, cost_source = self._bill(usage, models_of(job.slot, answer.output))
         return StoredRow(
             id=job.id,
             key=job.key,

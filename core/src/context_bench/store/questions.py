@@ -7,7 +7,7 @@ from typing import Any
 
 from context_bench.store.connection import Values
 from context_bench.store.encoding import from_json
-from context_bench.store.identity import last_of, sql_example_of, sql_slot_of
+from context_bench.store.identity import RowId, last_of, sql_example_of, sql_slot_of
 from context_bench.store.reader import RunReader
 from context_bench.store.row_reader import of_types
 
@@ -87,14 +87,24 @@ def silences(reader: RunReader) -> list[Values]:
     return list(of_types((_TEXT, _TEXT, _TEXT, _NUMBER), reader.lines(query), "the evaluations"))
 
 
-def spent(reader: RunReader) -> float:
-    """Return the money that was spent so far, turns of conversations that are not finished included."""
-    query = (
-        "SELECT coalesce(sum(cost), 0) FROM (SELECT cost FROM responses WHERE NOT reused UNION ALL "
-        "SELECT json_extract(output, '$.usage.cost') FROM turns WHERE response NOT IN (SELECT id FROM responses))"
+def spent(reader: RunReader) -> tuple[float, float | None]:
+    """Return what the rows have cost so far, and the most that one of them did, conversations left out of that.
+
+    Rows without a known cost and those of other runs are left out of both.
+    """
+    [(money,)] = reader.lines("SELECT coalesce(sum(cost), 0) FROM responses WHERE NOT reused")
+    [(dearest,)] = reader.lines(
+        "SELECT max(cost) FROM responses WHERE NOT reused AND id NOT IN (SELECT response FROM turns)"
     )
-    [(money,)] = reader.lines(query)
-    return float(money)
+    return float(money), dearest
+
+
+def turns_asked(reader: RunReader) -> Iterator[tuple[int, str, bool]]:
+    """Yield slot and JSON of the output of each turn, and whether its conversation is finished."""
+    for number, output, is_finished in reader.lines(
+        "SELECT response, output, response IN (SELECT id FROM responses) FROM turns"
+    ):
+        yield RowId.unpack(number).slot, output, bool(is_finished)
 
 
 def output_of(reader: RunReader, number: int) -> str:

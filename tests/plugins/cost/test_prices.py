@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_bench.errors import ConfigurationError
-from context_bench.metrics import Cost, CostOfPass
-from context_bench.prices import Price, Prices, read_prices
 from context_bench.records import BaselineRow, EvalRow, Usage
-from context_bench.runner.budget import Budget
+from context_bench_cost import Cost, Price, PriceOfPass, Prices, read_prices
+from context_bench_cost.budget import Budget
 
 FULL = Price(input=2.0, output=8.0, cache_read=0.5, cache_write=2.5, reasoning=4.0)
 COUNTS = st.integers(0, 1_000_000)
@@ -76,9 +75,9 @@ def row(cost: float | None, baseline: float | None = None, score: float = 1.0, *
 def test_money_is_summed_over_the_rows_that_have_a_cost() -> None:
     rows = [row(1.0, 2.0), row(3.0, 2.0, 0.0), row(None, 5.0), row(4.0)]
     assert Cost().compute(rows) == {"cost": 8.0, "mean_cost": 8 / 3, "cost_saved": 0.0, "num_unpriced": 1}
-    assert "price_of_pass" not in CostOfPass().compute(rows)
-    assert CostOfPass().compute(rows[:2])["price_of_pass"] == 4.0
-    assert CostOfPass().compute(rows[1:2])["price_of_pass"] == math.inf
+    assert "price_of_pass" not in PriceOfPass().compute(rows)
+    assert PriceOfPass().compute(rows[:2])["price_of_pass"] == 4.0
+    assert PriceOfPass().compute(rows[1:2])["price_of_pass"] == math.inf
     assert Cost().compute([row(None)]) == {}
 
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from threading import Condition, Lock
-
-from context_bench.errors import CallRefusedError
-from context_bench.protocols import Call
-from context_bench.records import Usage
+from threading import Lock
 
 _HEADROOM = 1.25
 """How much dearer than expected a call is taken to be before the first one has ended: words are no tokens."""
@@ -18,18 +13,19 @@ class Budget:
 
     A call whose cost can be expected from its prompt and its longest answer is taken to cost that, times what calls have
     cost beyond their expectation so far. Any other call in flight is taken to cost as much as the dearest one so far.
-    Before the first price is known, one such call goes alone; when it names no price, :class:`BudgetGovernor` ends the run
+    Before the first price is known, one such call goes alone; when it names no price, the run part ``money`` ends the run
     where tokens were used, and what used none is free.
 
     Args:
         most: Money, in the currency of the run.
-        spent: What an earlier session of the run has spent.
+        spent: What earlier sessions of the run have spent.
+        dearest: What their dearest call cost; None where nobody knows.
     """
 
-    def __init__(self, most: float, spent: float = 0.0) -> None:
+    def __init__(self, most: float, spent: float = 0.0, dearest: float | None = None) -> None:
         self.most = most
         self.spent = spent
-        self._dearest: float | None = None
+        self._dearest = dearest or None
         self._has_answer = False
         self._in_flight = 0
         self._expected = 0.0
@@ -51,6 +47,8 @@ class Budget:
                 self._expecting += 1
                 return True
             if self._dearest is None:
+                if self.spent >= self.most:
+                    return False if self._in_flight or self._expecting else None
                 if self._has_answer or not self._in_flight:
                     self._in_flight += 1
                     return True
@@ -78,51 +76,3 @@ class Budget:
     def _held(self, expected: float, in_flight: int) -> float:
         """Return what so many calls in flight are taken to cost."""
         return expected * (_HEADROOM if self._beyond is None else self._beyond) + in_flight * (self._dearest or 0.0)
-
-
-class BudgetGovernor:
-    """Admits a call when it can be paid, and waits for others where that depends on what they cost.
-
-    Args:
-        budget: The budget.
-        expected: Returns what a call will cost at most; None where the price or the longest answer is unknown.
-        currency: What the money is called.
-    """
-
-    name = "budget"
-
-    def __init__(self, budget: Budget, expected: Callable[[Call], float | None], currency: str = "USD") -> None:
-        self._budget, self._expected, self._currency = budget, expected, currency
-        self._changed = Condition()
-        self._unpriced: str | None = None
-
-    def admit(self, call: Call) -> None:
-        """Return when the call can be paid.
-
-        Raises:
-            CallRefusedError: It might cost more than the run may, or nobody knows what calls cost.
-        """
-        expected = self._expected(call)
-        with self._changed:
-            while not (allowed := self._budget.enter(expected)):
-                if allowed is None:
-                    raise CallRefusedError(
-                        f"The run has cost {self._budget.spent:.4f} {self._currency}, and another call might exceed the "
-                        f"{self._budget.most:g} that it may cost (--max-cost)."
-                    )
-                self._changed.wait()
-            if self._unpriced is not None:
-                self._budget.leave(None, False, expected)
-                raise CallRefusedError(
-                    f"--max-cost {self._budget.most:g} cannot hold {self._unpriced}: it answered, its endpoint reports no cost, "
-                    "and its model has no price. Give its price (--prices FILE), or leave --max-cost out."
-                )
-
-    def settle(self, call: Call, usage: Usage | None, cost: float | None) -> None:
-        """Count what a call cost; an answer of an endpoint whose cost nobody knows ends the run, as no limit could."""
-        with self._changed:
-            is_paid = usage is not None and (call.endpoint is not None or usage != Usage())
-            if is_paid and cost is None:
-                self._unpriced = self._unpriced or call.system
-            self._budget.leave(cost, usage is not None, self._expected(call))
-            self._changed.notify_all()

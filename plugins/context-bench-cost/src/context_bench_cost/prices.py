@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 from attrs import Factory, asdict, frozen
 
 from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.records import Usage
+from context_bench.records import REPORTED_CURRENCY, Usage
 
 _MILLION = 1_000_000
-REPORTED_CURRENCY = "USD"
-"""Currency of the costs that endpoints report."""
 
 
 @frozen
@@ -120,25 +117,6 @@ class Prices:
                 f"Prices are given in {other.currency} and in {self.currency}. A run has one currency: convert one of them."
             )
         return Prices({**other.models, **self.models}, self.currency, self.date or other.date)
-
-
-def load_prices(path: Path) -> Prices:
-    """Return the prices of a TOML file; they stand in its table ``[prices]``, as in the project file.
-
-    Raises:
-        ConfigurationError: It cannot be read, or is of another form.
-    """
-    import tomli
-
-    try:
-        found = tomli.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"The prices {path} cannot be read: {error}.") from error
-    except tomli.TOMLDecodeError as error:
-        raise ConfigurationError(f"The prices {path} are no valid TOML: {error}.") from error
-    if "prices" not in found:
-        raise ConfigurationError(f'{path} has no table [prices]. Write [prices."MODEL"] with input and output.')
-    return read_prices(found["prices"], f"{path}: prices")
 
 
 _KINDS = ("input", "output", "cache_read", "cache_write", "reasoning")

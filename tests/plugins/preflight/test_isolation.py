@@ -6,7 +6,9 @@ import pytest
 
 from context_bench import EvalResult, evaluate
 from context_bench.runner.chain import Chain
+from context_bench.store.encoding import digest
 from context_bench.store.reader import RunReader
+from context_bench_preflight.isolation import marker
 
 pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
 
@@ -77,3 +79,10 @@ def test_a_system_that_takes_no_marker_is_named() -> None:
     run(Plain(), Salted("one"), told=told)
     assert len(told) == 1
     assert told[0].startswith("plain: no marker can be put in front of the prompts")
+
+
+def test_markers_are_those_of_earlier_versions() -> None:
+    for key in (b"k" * 16, bytes(range(16))):
+        for turn in (0, 1, 12):
+            letters = digest("context-bench cache salt 1", key, turn)[:8]
+            assert marker(key, turn) == f"[ {' '.join(chr(ord('a') + byte % 26) for byte in letters)} ]"

@@ -1,0 +1,65 @@
+"""Metrics of money: what rows cost, what that saves against the baseline, and what a row that passes costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import frozen
+
+from context_bench.aggregation import Columns
+from context_bench.records import EvalRow
+
+
+@frozen
+class Cost:
+    """What the rows cost in money: as the endpoint reports it, else by the prices of cached and uncached tokens.
+
+    A prefix that was read from the provider's cache is billed as such, so a system that breaks the cache shows what it
+    really saves. Keys: ``cost``, the sum over the answered rows; ``mean_cost``; ``cost_saved``, 1 - (sum of the costs) /
+    (sum of the baseline's), over the rows of which both are known; ``num_unpriced``, the answered rows without a cost.
+    """
+
+    name: str = "cost"
+
+    def compute(self, rows: Sequence[EvalRow]) -> dict[str, float]:
+        """Return the costs; nothing when none is known."""
+        return self.compute_columns(Columns.of(rows, ()))
+
+    def compute_columns(self, columns: Any) -> dict[str, float]:
+        """Return the same, from the columns of the rows."""
+        if not columns.costs:
+            return {}
+        total, baseline = math.fsum(columns.costs), math.fsum(columns.baseline_costs)
+        columns.sources["cost"] = ("money", len(columns.costs) / max(columns.answered, len(columns.costs)))
+        found = {"cost": total, "mean_cost": total / len(columns.costs)}
+        if baseline > 0:
+            found["cost_saved"] = 1 - math.fsum(columns.compared_costs) / baseline
+        return {**found, "num_unpriced": columns.answered - len(columns.costs)}
+
+
+@frozen
+class PriceOfPass:
+    """Money spent for each row that passes (after Erol et al. 2025, arXiv:2504.13359), input and output at their prices.
+
+    Only where every answered row has a cost and a gold answer: rows without one cannot pass. A failed row took nothing that
+    anybody knows of. Key: ``price_of_pass``, infinite when nothing passes.
+    """
+
+    threshold: float = 0.7
+    score_field: str = "score"
+    name: str = "price_of_pass"
+
+    def compute(self, rows: Sequence[EvalRow]) -> dict[str, float]:
+        """Return the price, where it is known."""
+        return self.compute_columns(Columns.of(rows, (self.score_field,)))
+
+    def compute_columns(self, columns: Any) -> dict[str, float]:
+        """Return the same, from the columns of the rows."""
+        values = columns.values(self.score_field)
+        is_known = columns.costs and len(columns.costs) == columns.answered and not columns.agreements("score")
+        if not values or not is_known:
+            return {}
+        passing = sum(value >= self.threshold for value in values)
+        return {"price_of_pass": math.fsum(columns.costs) / passing if passing else math.inf}
