@@ -16,7 +16,7 @@ SURFACE = {
     "requests": ["AskedSystem", "Request", "examples_of", "read_request", "recompute", "request_command"],
     "runs": ["Run", "open_run", "run_files"],
 }
-OPEN = {*SURFACE, "answers", "errors", "evaluators", "protocols", "records", "secrecy", ""}
+OPEN = {*SURFACE, "answers", "errors", "evaluators", "messages", "protocols", "records", "secrecy", "tokens", ""}
 """Modules of core that a package may import."""
 PRODUCTS = ("openai", "kompact", "anthropic", "gpt-4", "claude", "gemini", "ollama", "litellm", "headroom", "mistral")
 
@@ -37,18 +37,52 @@ def test_the_surface_is_small() -> None:
     assert len(attributes) <= 120
 
 
-@pytest.mark.parametrize("package", ["kit", "preflight", "audit"])
-def test_a_command_imports_nothing_of_core_but_what_is_public(package: str) -> None:
-    imported = set()
-    for path in (ROOT / "plugins" / f"context-bench-{package}" / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            imported |= {name for name in names if name.partition(".")[0] == "context_bench"}
-            if isinstance(node, ast.ImportFrom) and (node.module or "").removeprefix("context_bench.") in SURFACE:
-                module = str(node.module).removeprefix("context_bench.")
-                assert {alias.name for alias in node.names} <= set(SURFACE[module]), path
-    assert {name.removeprefix("context_bench").removeprefix(".") for name in imported} <= OPEN
+def internals_in(text: str) -> list[str]:
+    """Return what a source imports of core, by whatever statement or name, that is not public."""
+    import context_bench
+
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            inside = {*context_bench.__all__, "__version__"} if node.module == "context_bench" else None
+            inside = set(SURFACE.get(node.module.removeprefix("context_bench."), ())) or inside
+            names = [node.module if inside is None or alias.name in inside else f"{node.module}.{alias.name}"
+                     for alias in node.names]  # fmt: skip
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            names = [str(node.args[0].value)] if function in ("import_module", "__import__", "find_spec") else []
+        of_core = [name for name in names if name.partition(".")[0] == "context_bench"]
+        found += [name for name in of_core if name.removeprefix("context_bench").removeprefix(".") not in OPEN]
+    return found
+
+
+@pytest.mark.parametrize("package", sorted(path.parent.name for path in ROOT.glob("plugins/*/pyproject.toml")))
+def test_a_package_imports_nothing_of_core_but_what_is_public(package: str) -> None:
+    sources = list((ROOT / "plugins" / package / "src").rglob("*.py"))
+    assert sources
+    found = {path.name: internals_in(path.read_text(encoding="utf-8")) for path in sources}
+    assert {name: internal for name, internal in found.items() if internal} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("from context_bench.bench.reading import read_result", ["context_bench.bench.reading"]),
+        ("def f():\n    import context_bench.store.reader", ["context_bench.store.reader"]),
+        ("from context_bench import cli", ["context_bench.cli"]),
+        ("from context_bench.runs import RunReader", ["context_bench.runs.RunReader"]),
+        ("import importlib\nimportlib.import_module('context_bench.runner.work')", ["context_bench.runner.work"]),
+        (
+            "from context_bench import read_result\nfrom context_bench.runs import open_run\nimport context_bench_http",
+            [],
+        ),
+    ],
+)
+def test_an_internal_module_is_found_however_it_is_imported(text: str, expected: list[str]) -> None:
+    assert internals_in(text) == expected
 
 
 def test_the_protocols_import_from_the_package() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from context_bench.bench import evaluate as evaluate
+    from context_bench.bench.reading import read_result as read_result
     from context_bench.protocols import Evaluator as Evaluator
     from context_bench.protocols import Metric as Metric
     from context_bench.protocols import System as System
@@ -30,10 +31,12 @@ __all__ = [
     "Usage",
     "__version__",
     "evaluate",
+    "read_result",
 ]
 
 _HOMES = {
     "evaluate": "context_bench.bench",
+    "read_result": "context_bench.bench.reading",
     "EvalResult": "context_bench.results",
     "Evaluator": "context_bench.protocols",
     "Metric": "context_bench.protocols",

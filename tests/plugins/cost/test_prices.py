@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_bench.aggregation import Columns
 from context_bench.errors import ConfigurationError
 from context_bench.records import BaselineRow, EvalRow, Usage
 from context_bench_cost import Cost, Price, PriceOfPass, Prices, read_prices
@@ -72,18 +73,22 @@ def row(cost: float | None, baseline: float | None = None, score: float = 1.0, *
     return EvalRow("s", "x", {"f1": score}, headline="f1", cost=cost, baseline=beside, **values)
 
 
+def computed(metric: Any, rows: list[EvalRow]) -> dict[str, float]:
+    return dict(metric.compute_columns(Columns.of(rows, ("score",))))
+
+
 def test_money_is_summed_over_the_rows_that_have_a_cost() -> None:
     rows = [row(1.0, 2.0), row(3.0, 2.0, 0.0), row(None, 5.0), row(4.0)]
-    assert Cost().compute(rows) == {"cost": 8.0, "mean_cost": 8 / 3, "cost_saved": 0.0, "num_unpriced": 1}
-    assert "price_of_pass" not in PriceOfPass().compute(rows)
-    assert PriceOfPass().compute(rows[:2])["price_of_pass"] == 4.0
-    assert PriceOfPass().compute(rows[1:2])["price_of_pass"] == math.inf
-    assert Cost().compute([row(None)]) == {}
+    assert computed(Cost(), rows) == {"cost": 8.0, "mean_cost": 8 / 3, "cost_saved": 0.0, "num_unpriced": 1}
+    assert "price_of_pass" not in computed(PriceOfPass(), rows)
+    assert computed(PriceOfPass(), rows[:2])["price_of_pass"] == 4.0
+    assert computed(PriceOfPass(), rows[1:2])["price_of_pass"] == math.inf
+    assert computed(Cost(), [row(None)]) == {}
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0.01, 10)), min_size=1, max_size=30))
 def test_what_is_saved_is_one_minus_the_ratio_of_the_sums(costs: list[tuple[float, float]]) -> None:
-    found = Cost().compute([row(ours, theirs) for ours, theirs in costs])
+    found = computed(Cost(), [row(ours, theirs) for ours, theirs in costs])
     ours, theirs = math.fsum(a for a, _ in costs), math.fsum(b for _, b in costs)
     assert found["cost"] == ours
     assert found["cost_saved"] == pytest.approx(1 - ours / theirs)

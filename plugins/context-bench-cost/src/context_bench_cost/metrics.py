@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from attrs import frozen
-
-from context_bench.aggregation import Columns
-from context_bench.records import EvalRow
 
 
 @frozen
@@ -23,12 +19,8 @@ class Cost:
 
     name: str = "cost"
 
-    def compute(self, rows: Sequence[EvalRow]) -> dict[str, float]:
-        """Return the costs; nothing when none is known."""
-        return self.compute_columns(Columns.of(rows, ()))
-
     def compute_columns(self, columns: Any) -> dict[str, float]:
-        """Return the same, from the columns of the rows."""
+        """Return the costs, from the columns of the rows; nothing when none is known."""
         if not columns.costs:
             return {}
         total, baseline = math.fsum(columns.costs), math.fsum(columns.baseline_costs)
@@ -51,12 +43,8 @@ class PriceOfPass:
     score_field: str = "score"
     name: str = "price_of_pass"
 
-    def compute(self, rows: Sequence[EvalRow]) -> dict[str, float]:
-        """Return the price, where it is known."""
-        return self.compute_columns(Columns.of(rows, (self.score_field,)))
-
     def compute_columns(self, columns: Any) -> dict[str, float]:
-        """Return the same, from the columns of the rows."""
+        """Return the price, from the columns of the rows, where it is known."""
         values = columns.values(self.score_field)
         is_known = columns.costs and len(columns.costs) == columns.answered and not columns.agreements("score")
         if not values or not is_known:

@@ -19,6 +19,12 @@ BROUGHT_BY = {
 }
 """The distribution that brings each of the page's submodules."""
 
+STANDS_ON = {
+    "context-bench-scorers-code": ("context-bench-code",),
+    "context-bench-scorers-judge": ("context-bench-http", "context-bench-judging"),
+}
+"""What a distribution needs beside core and this package, what needs nothing first."""
+
 
 def brought(module: str) -> ModuleType:
     """Return a submodule of the package that brings it.
@@ -27,9 +33,8 @@ def brought(module: str) -> ModuleType:
         ImportError: That package is not installed; the message has the install line. A fault inside of it comes out as
             it is.
     """
-    from context_bench.plugins.catalog import install_line
-
     distribution = BROUGHT_BY[module]
+    needed = [*STANDS_ON.get(distribution, ()), "context-bench-scorers", distribution]
     package = distribution.replace("-", "_")
     try:
         return import_module(f"{package}.{module}")
@@ -38,6 +43,6 @@ def brought(module: str) -> ModuleType:
             raise
         raise ImportError(
             f"context_bench_scorers.{module} comes with {distribution}, which is not installed. "
-            f"From a checkout: {install_line(distribution)}",
+            f"From a checkout: pip install ./core {' '.join(f'./plugins/{name}' for name in needed)}",
             name=f"context_bench_scorers.{module}",
         ) from None

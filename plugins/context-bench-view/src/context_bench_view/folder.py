@@ -89,7 +89,7 @@ class RunFolder:
 
     def shown(self, path: Path) -> Shown:
         """Return a run for looking at it; the last few that were looked at are kept while their files do not change."""
-        from context_bench.bench.reading import read_result
+        from context_bench import read_result
 
         key = (path.name, _state_of(path))
         with self._lock:
