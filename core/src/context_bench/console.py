@@ -33,13 +33,46 @@ def warn(text: str) -> None:
     tell(styled("Warning: ", colour="yellow") + " ".join(text.split()))
 
 
-def write_json(value: Any) -> None:
-    """Write a value to standard output as strict JSON: numbers that are not finite are null, what is not printable is escaped."""
+def write_json(value: Any, indent: int | None = 2) -> None:
+    """Write a value to standard output as strict JSON: numbers that are not finite are null, what is not printable is escaped.
+
+    Args:
+        value: The value.
+        indent: Spaces of each level; None writes one line.
+    """
+    sys.stdout.write(json_text(_finite(value), indent) + "\n")
+    if indent is not None:
+        sys.stdout.flush()
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Return a value without numbers that are not finite as JSON in which what is not printable is escaped."""
     import json
 
-    written = json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False, default=str)
-    sys.stdout.write(_UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], written) + "\n")
-    sys.stdout.flush()
+    written = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=str)
+    return written if written.isprintable() else _UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], written)
+
+
+class Screen:
+    """Standard output as a stream for what packages write: on a terminal all of it is made printable, and takes no colours.
+
+    What is not a terminal gets it as it is written: a file keeps every character.
+    """
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        sys.stdout.flush()
+
+    def isatty(self) -> bool:
+        """Return False: nobody writes escape sequences here."""
+        return False
 
 
 def printable(text: object, *, lines: bool = True) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, TextIO
 
+from context_bench.console import json_text
 from context_bench.results import EvalResult, row_to_dict, strict
 from context_bench.table_columns import notes, one_line, score_table, table
 
@@ -55,11 +55,11 @@ class JsonReporter:
 
     def write(self, result: EvalResult, stream: TextIO) -> None:
         """Write an object with config, summary, timing, warnings and rows."""
-        head = json.dumps(result.to_dict(rows=False), indent=2, ensure_ascii=False, allow_nan=False)
+        head = json_text(result.to_dict(rows=False), 2)
         stream.write(head.rstrip().removesuffix("}").rstrip() + ',\n  "rows": [')
         separator = "\n    "
         for row in result.rows:
-            stream.write(separator + json.dumps(strict(row_to_dict(row)), ensure_ascii=False, allow_nan=False))
+            stream.write(separator + json_text(strict(row_to_dict(row))))
             separator = ",\n    "
         stream.write("\n  ]\n}\n")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from context_bench.console import printable, say, styled, tell, warn, wrapped, write_json
+from context_bench.console import Screen, printable, say, styled, tell, warn, wrapped, write_json
 
 SOURCES = Path(__file__).parents[3] / "core" / "src" / "context_bench"
 
@@ -27,16 +28,6 @@ ATTACKS = {
     "half a character": "\ud83d",
     "mark of a style": "\ufdd00123456789abcdef31mred\ufdd00m",
 }
-
-NOT_YET = {
-    "cli/run.py",
-    "cli/runs.py",
-    "cli/output.py",
-    "cli/verify.py",
-    "cli/explain_rows.py",
-    "reporters.py",
-}
-"""Modules that still write by themselves; this list gets shorter, never longer."""
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
@@ -92,5 +83,31 @@ def test_core_writes_to_a_terminal_through_the_console_alone() -> None:
     modules = [
         path for path in SOURCES.rglob("*.py") if path.name not in ("console.py", "kept.py")
     ]  # says again what it wrote
-    found = {line for module in modules for line in _writes(module)}
-    assert {line for line in found if line.partition(":")[0] not in NOT_YET} == set()
+    assert [line for module in modules for line in _writes(module)] == []
+
+
+def test_what_packages_report_is_printable_on_a_terminal_and_whole_in_a_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "".join(attack for attack in ATTACKS.values() if attack != "\ud83d")  # half a character is none
+    Screen().write(text)
+    assert capsys.readouterr().out == text
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    Screen().write(text)
+    assert all(letter.isprintable() for letter in capsys.readouterr().out)
+    assert not Screen().isatty()
+
+
+@pytest.mark.parametrize("form", ["json", "table", "none"])
+def test_no_run_brings_a_terminal_what_it_obeys(context_bench: Any, jsonl: Any, tmp_path: Path, form: str) -> None:
+    pytest.importorskip("context_bench_replay", reason="the run replays answers")
+    pytest.importorskip("context_bench_local", reason="the run reads a file")
+    pytest.importorskip("context_bench_answer_quality", reason="the rows are scored")
+    evil = "\x1b]0;pwned\x07\u202etxt\x9b31m"
+    rows = [{"id": evil, "answer": evil, "response": evil}, {"id": "b", "answer": evil, "response": None}]
+    asked = ["-s", "replay", "-d", f"{evil.replace(';', '')}={jsonl(rows)}", "--run-file", "r.sqlite", "-q"]
+    told = [context_bench("run", *asked, "--format", form), context_bench("export", "r.sqlite")]
+    told.append(context_bench("report", "r.sqlite", "--format", form))
+    for done in told:
+        assert all(letter.isprintable() or letter == "\n" for letter in done.out + done.err)
+    assert [json.loads(line)["example_id"] for line in told[1].out.splitlines()] == [evil, "b"]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import click
 
 from context_bench.cli.declared_options import flag_values
-from context_bench.console import say
+from context_bench.console import Screen, say, tell
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component
 from context_bench.plugins.loading import build, load
 from context_bench.plugins.options import read_options
 from context_bench.protocols import Reporter
+from context_bench.reporters import TableReporter
 from context_bench.results import EvalResult
 
 SUFFIXES = {".md": "markdown", ".json": "json", ".csv": "csv", ".txt": "table"}
@@ -82,14 +83,15 @@ class Reports:
     def write(self, result: EvalResult) -> None:
         """Write the result everywhere it was asked for."""
         if self._screen is not None:
-            self._screen.write(result, sys.stdout)
+            own = isinstance(self._screen, TableReporter)  # its texts are printable, and rich knows the terminal
+            self._screen.write(result, sys.stdout if own else cast("TextIO", Screen()))
         for path, reporter in self._files:
             try:
                 with path.open("w", encoding="utf-8", newline="") as stream:
                     reporter.write(result, stream)
             except OSError as error:
                 raise ConfigurationError(f"The report {path} cannot be written: {error}.") from error
-            click.echo(f"Report: {path}", err=True)
+            tell(f"Report: {path}")
 
 
 def _is_brief() -> bool:

@@ -15,6 +15,7 @@ from context_bench.bench.requests import PARAMETERS, Request
 from context_bench.cli.common import open_catalog, plugin_option, project_option, warn
 from context_bench.cli.declared_options import DeclaredOptions, with_declared_flags
 from context_bench.cli.output import Reports, format_option, output_option
+from context_bench.console import say, tell
 from context_bench.errors import ConfigurationError, MetricError, RunStoppedError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.settings import load_project
@@ -108,12 +109,12 @@ def run(
         for line in (
             derived_lines(catalog, request) if any(one["kind"] == "derived-job" for one in parts.values()) else ()
         ):
-            click.echo(line)
+            say(line)
         for one in plans.values():
             show_plan(one)
         show_hooks(known_hooks(catalog, request)[1])
         for name in oracles(catalog, request.systems):
-            click.echo(f"{name} reads gold: it is shown the right answers.")
+            say(f"{name} reads gold: it is shown the right answers.")
         return 0
     reports = Reports(catalog, outputs, result_format, flags)
     path = Path(request.run_file) if request.run_file else _default_path(request)
@@ -122,16 +123,16 @@ def run(
     except RunStoppedError as error:
         return stopped(error)
     except MetricError as error:
-        click.echo(f"Error: {error}", err=True)
+        tell(f"Error: {error}")
         if path.exists():
-            click.echo(f"The run is complete: context-bench report {path} --score-field KEY", err=True)
+            tell(f"The run is complete: context-bench report {path} --score-field KEY")
         return error.exit_code
     from context_bench.cli.output import after_run, show_sections
 
     reports.write(result)
     if result_format == "table":
         show_sections(catalog, result)
-    click.echo(f"Run file: {path}", err=True)
+    tell(f"Run file: {path}")
     code = failed_share(result, allowed, path) or result.config.get("exit_code", 0)
     return after_run(catalog, result, flags) or code
 
@@ -163,14 +164,14 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
         parts,
         known_hooks(catalog, request)[1],
     )
-    click.echo(f"Locked {', '.join(plans)} in {path}.")
+    say(f"Locked {', '.join(plans)} in {path}.")
 
 
 def stopped(error: RunStoppedError) -> int:
     """Tell why a run ended early and how to go on, and return its exit code."""
-    click.echo(f"Error: {error}", err=True)
+    tell(f"Error: {error}")
     if error.path:
-        click.echo(f"What was finished is kept. Go on with: context-bench resume {error.path}", err=True)
+        tell(f"What was finished is kept. Go on with: context-bench resume {error.path}")
     return error.exit_code
 
 
@@ -182,13 +183,13 @@ def failed_share(result: Any, allowed: float, path: Path) -> int:
         return 0
     share = 100 * failed / rows
     shown = f"{share:.1f}" if share >= 0.1 else f"{share:.1g}"
-    click.echo(f"{failed:.0f} of {rows:.0f} rows failed ({shown} %) and count as wrong.", err=True)
+    tell(f"{failed:.0f} of {rows:.0f} rows failed ({shown} %) and count as wrong.")
     from context_bench.bench.reading import failure_causes
 
     for cause in failure_causes(path):
-        click.echo(f"  {cause}", err=True)
+        tell(f"  {cause}")
     if share > 100 * allowed:
-        click.echo(f"That is more than --max-failed {100 * allowed:g} allows.", err=True)
+        tell(f"That is more than --max-failed {100 * allowed:g} allows.")
         return 12
     return 0
 

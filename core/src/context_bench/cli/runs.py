@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from context_bench.cli.common import open_catalog, plugin_option, project_option
 from context_bench.cli.declared_options import GovernorOptions, ReportOptions, with_declared_flags
 from context_bench.cli.output import Reports, format_option, output_option
 from context_bench.cli.run import parameters_of, set_option
+from context_bench.console import write_json
 from context_bench.errors import RunStoppedError
 from context_bench.plugins.settings import load_project
 from context_bench.records import Completeness
@@ -151,5 +150,5 @@ def export(run_file: Path, canonical: bool, partial: bool) -> int:
     with open_run(run_file) as run:
         for row in run.rows():
             told = canonical_row(row) if canonical else row_to_dict(row)
-            sys.stdout.write(json.dumps(strict(told), ensure_ascii=False, allow_nan=False) + "\n")
+            write_json(strict(told), None)
         return _told(run.completeness, partial)
