@@ -3,7 +3,7 @@
 nox                       everything, sessions side by side
 nox -s tests-3.12         core on one Python
 nox -s plugins-3.12       the tests of all plugins together on one Python
-nox -s "plugin(rouge)"    one plugin alone with core, from built wheels
+nox -s "plugin(rouge)"    one plugin alone with core, from built wheels; without the tests that need minutes on real records
 nox -s "heavy(torch)"     the tests of one heavy library, where there are any
 nox -s mutation           by hand: faults put into the code, each noticed by a test
 nox -l                    the list
@@ -32,6 +32,7 @@ HEAVY = sorted(path.parent.name for path in ROOT.glob("tests/heavy/*/requirement
 CONSTRAINTS = "tests/constraints.txt"
 WHEELS = Path(os.environ.get("CONTEXT_BENCH_WHEELS", ROOT / "dist"))
 TEST_TOOLS = ["pytest", "hypothesis"]
+PORTABLE = ["-m", "not one_python"]
 IN_CI = bool(os.environ.get("CI"))
 
 
@@ -148,6 +149,11 @@ def ours(*names: str) -> list[str]:
     return ["context-bench", *(f"context-bench-{name}" for name in names)]
 
 
+def what_depends_on(python: object) -> list[str]:
+    """Return the arguments that choose the tests of one Python: on the main one all, elsewhere what may differ there."""
+    return [] if python == MAIN else PORTABLE
+
+
 def oracles_of(*names: str) -> list[str]:
     """Return the arguments that install what the tests of plugins compare with."""
     files = [Path("tests/plugins") / name / "oracles.txt" for name in names]
@@ -159,7 +165,7 @@ def tests(session: nox.Session) -> None:
     """Core and contracts, with every plugin installed from wheels."""
     install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "pandas", "-r", "tests/contract/oracles.txt")
-    session.run("pytest", "-q", "tests/core", "tests/contract", *session.posargs)
+    session.run("pytest", "-q", *what_depends_on(session.python), "tests/core", "tests/contract", *session.posargs)
 
 
 @nox.session(python=PYTHONS)
@@ -167,7 +173,7 @@ def plugins(session: nox.Session) -> None:
     """The tests of all plugins together."""
     install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, *oracles_of(*PLUGINS))
-    session.run("pytest", "-q", "tests/plugins", *session.posargs)
+    session.run("pytest", "-q", *what_depends_on(session.python), "tests/plugins", *session.posargs)
 
 
 @nox.session(python=MAIN)
@@ -184,7 +190,7 @@ def plugin(session: nox.Session, name: str) -> None:
     if oracles_of(name):
         session.install("-c", CONSTRAINTS, *oracles_of(name))
     if (ROOT / "tests" / "plugins" / name).exists():  # cards alone are tested together, in tests/contract
-        session.run("pytest", "-q", f"tests/plugins/{name}", *session.posargs)
+        session.run("pytest", "-q", *PORTABLE, f"tests/plugins/{name}", *session.posargs)
 
 
 @nox.session(python=MAIN)
@@ -283,7 +289,7 @@ def minimums(session: nox.Session) -> None:
     light = [f"plugins/context-bench-{name}" for name in names]
     session.install("--resolution", "lowest-direct", *(part for folder in ("core", *light) for part in ("-e", folder)))
     session.install(*TEST_TOOLS)
-    session.run("pytest", "-q", "tests/core", *session.posargs)
+    session.run("pytest", "-q", *PORTABLE, "tests/core", *session.posargs)
 
 
 @nox.session(python=MAIN)

@@ -15,7 +15,7 @@ from context_bench.plugins.discovery import discover
 from context_bench.plugins.loading import build
 from context_bench.plugins.wiring import Choice, DatasetFacts, plan_dataset
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, pytest.mark.one_python]
 hub = pytest.importorskip("context_bench_huggingface")
 
 WRONG = "zzz qq"

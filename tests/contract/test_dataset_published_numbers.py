@@ -12,7 +12,7 @@ import pytest
 
 from context_bench import evaluate
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, pytest.mark.one_python]
 LONGBENCH = (
     *("qasper", "hotpotqa", "2wikimqa", "gov_report", "trec", "passage_retrieval_en", "passage_retrieval_zh", "lcc"),
     *("narrativeqa", "musique", "qmsum", "dureader", "vcsum"),

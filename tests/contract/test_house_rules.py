@@ -21,6 +21,8 @@ from pathlib import Path
 import pytest
 import tomli
 
+pytestmark = pytest.mark.one_python
+
 RATCHETS = Path(__file__).with_name("house.toml")
 CORE = Path(__file__).resolve().parents[2] / "core" / "src" / "context_bench"
 MODULES = sorted(CORE.rglob("*.py"))

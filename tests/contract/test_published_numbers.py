@@ -9,7 +9,7 @@ import pytest
 
 from context_bench.cli import execute
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, pytest.mark.one_python]
 LONGBENCH = {"qasper": 21.82, "hotpotqa": 27.56, "2wikimqa": 32.46, "musique": 8.01, "narrativeqa": 18.99}
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.one_python
+
 for _package in ("context_bench_rouge", "context_bench_scorers_embedding", "context_bench_scorers_text"):
     pytest.importorskip(_package, reason="the command compares them")
 

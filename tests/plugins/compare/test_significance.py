@@ -42,6 +42,7 @@ def test_equal_rows_differ_by_chance() -> None:
     assert paired_p_value(np.zeros(50)) == (1.0, "McNemar, exact")
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("clusters", [10, 40])
 def test_clusters_raise_no_false_alarms(clusters: int) -> None:
     generator = np.random.default_rng(clusters)

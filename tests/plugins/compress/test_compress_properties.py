@@ -242,6 +242,7 @@ HUGE = {
 }
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("text", HUGE.values(), ids=list(HUGE))
 def test_huge_and_strange_texts_are_taken(build: Callable[..., Any], text: str) -> None:
     if not isinstance(build, type) or build.__module__.endswith("summarizers"):

@@ -82,6 +82,7 @@ def test_the_sentences_that_sum_it_up_stay_as_they_were(method: str, kept: list[
     assert output["compression"]["sentences"] == len(kept)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("method", METHODS)
 def test_ratings_do_not_depend_on_the_process(method: str) -> None:
     """sumy numbers words in the order of a set, which differs from process to process."""

@@ -102,6 +102,7 @@ def word_tokenize(sent_tokenize):
     return lambda text: [word for sentence in sent_tokenize(text) for word in tokenizer.tokenize(sentence)]
 
 
+@pytest.mark.one_python
 @settings(max_examples=600, deadline=None)
 @given(text=st.one_of(TEXTS, st.text(max_size=60)))
 def test_sentences_are_those_of_nltk(sent_tokenize, text):
@@ -123,6 +124,7 @@ def test_capital_words_are_the_words_in_capitals(text):
     assert count_capital_words(text) == sum(map(str.isupper, words(text)))
 
 
+@pytest.mark.one_python
 @pytest.mark.shared
 def test_sentences_and_words_of_all_real_responses_are_those_of_nltk(sent_tokenize, word_tokenize, responses):
     assert len(responses) == 2163

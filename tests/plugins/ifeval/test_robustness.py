@@ -105,6 +105,7 @@ def test_any_argument_is_taken_or_the_documented_error(instruction, name, value)
     assert fault is None or (instruction in fault and name in fault)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     "response",
     [

@@ -23,6 +23,7 @@ OTHER_SETTINGS = {"test_all-set_rel_assymetry-2", "test_strict-strict_variable_c
 """Cases that want variables to be interchangeable, or an inequality for a set: settings that we do not have."""
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_the_verdict_is_that_of_the_library_where_its_authors_expect_it(case, evaluator):
     if case["name"] in OTHER_SETTINGS:

@@ -9,7 +9,7 @@ import pytest
 
 from context_bench_multiple_choice import MultipleChoiceAccuracy
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, pytest.mark.one_python]
 
 STATEMENT = re.compile(r"answer is \(?([A-J])\)?")
 
