@@ -11,11 +11,30 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
 __all__ = ["printable", "say", "styled", "tell", "warn", "wrapped", "write_json"]
+
+
+_hide: ContextVar[Callable[[str], str]] = ContextVar("hide", default=str)
+
+
+@contextmanager
+def hiding(hide: Callable[[str], str]) -> Iterator[None]:
+    """Take secrets out of all that is written here in the meantime.
+
+    Args:
+        hide: Returns a text without secrets.
+    """
+    before = _hide.set(hide)
+    try:
+        yield
+    finally:
+        _hide.reset(before)
 
 
 def say(text: str = "") -> None:
@@ -82,7 +101,7 @@ def printable(text: object, *, lines: bool = True) -> str:
         text: Any value; its ``str()`` is taken.
         lines: Whether line ends and tabs stay; without, they are written out, too.
     """
-    shown = str(text)
+    shown = _hide.get()(str(text))
     if shown.isprintable():
         return shown
     pattern = _UNPRINTABLE if lines else _UNPRINTABLE_OR_LINES
@@ -162,7 +181,9 @@ def _write(text: str, *, to_errors: bool) -> None:
 
 def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _finite(one) for key, one in value.items()}
+        return {_hide.get()(str(key)): _finite(one) for key, one in value.items()}
+    if isinstance(value, str):
+        return _hide.get()(value)
     if isinstance(value, list | tuple | set | frozenset):
         return [_finite(one) for one in value]
     return None if isinstance(value, float) and value - value != 0 else value

@@ -21,7 +21,9 @@ from attrs import evolve, frozen
 from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
 from context_bench.bench.recomputation import Recomputation
 from context_bench.bench.requests import Request
+from context_bench.bench.secrets import secrecy_of
 from context_bench.bench.specs import SystemSpec
+from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.catalog import Catalog
 from context_bench.runner.admission import endpoint_of
@@ -192,7 +194,11 @@ def request_command(name: str | None = None) -> Callable[[Callable[..., Any]], A
             given = {param.name: flags.pop(param.name) for param in own}
             project = load_project(flags["project_path"])
             catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
-            return function(request=request_of(catalog, project, flags), catalog=catalog, **given)
+            request = request_of(catalog, project, flags)
+            systems = [*request.systems, *([request.reader] if request.reader else [])]
+            secrecy = secrecy_of(catalog, systems, request.datasets, request.options, os.environ)
+            with hiding(secrecy.of):
+                return function(request=request, catalog=catalog, **given)
 
         return click.command(name, cls=DeclaredOptions)(request_options(call))
 

@@ -11,11 +11,29 @@ REDACTED = "***"
 
 _SHORTEST = 4
 _NAME = re.compile(r"auth|key|token|secret|passw|credential|cookie|session|signature|^sig$|^code$", re.IGNORECASE)
+_SECRET_WORDS = "pass(?:word|wd|phrase)|pwd|secret|credential|cookie|bearer|authorization"
+_SECRET_NAME = re.compile(
+    rf"(?:^|_)(?:(?:api)?key|token|auth|pat|(?:{_SECRET_WORDS})s?)_?\d*$|(?:^|_)(?:secret|password|credential)s?_"
+    r"|^(?:(?:extra|request|http|custom|default)_)?headers?$",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _HEADER = re.compile(r"\s*([A-Za-z0-9-]+)\s*:\s*(\S.*)")
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether an option is called what only secrets are called; such an option is secret unless its manifest denies it.
+
+    >>> [is_secret_name(name) for name in ("api_key", "hf-token", "dbPassword2", "extra_headers", "max_tokens", "keyword")]
+    [True, True, True, True, False, False]
+    """
+    return bool(_SECRET_NAME.search(_CAMEL.sub("_", name).replace("-", "_")))
+
+
 class Secrecy:
-    """Replaces secrets by ``***``: as they are, percent-encoded, and in base64.
+    """Replaces secrets by ``***``: as they are, percent-encoded, in base64, in hexadecimal, and written backwards.
+
+    A secret that is cut into pieces, encrypted, or written in any other way is not found.
 
     Servers like to repeat the key that they refuse, so errors, headers and their like lose every secret of four
     characters or more. What a system answered is the thing that is measured, so it loses only secrets that nobody writes
@@ -106,6 +124,9 @@ def _is_unmistakable(secret: str) -> bool:
     return len(secret) >= 16 or (len(secret) >= 8 and mixed)
 
 
+_URL_SAFE = str.maketrans("+/", "-_")
+
+
 def _forms(secret: str) -> Iterator[str]:
     from base64 import b64encode
     from urllib.parse import quote, quote_plus
@@ -113,7 +134,7 @@ def _forms(secret: str) -> Iterator[str]:
     raw = secret.encode("utf-8", "surrogatepass")
     yield secret
     encoded = b64encode(raw).decode("ascii")
-    yield from (encoded, encoded.rstrip("="))
+    yield from (encoded, encoded.rstrip("="), encoded.translate(_URL_SAFE), raw.hex(), raw.hex().upper(), secret[::-1])
     yield quote(raw, safe="")
     yield quote_plus(raw)
 

@@ -25,6 +25,7 @@ pytest.importorskip("context_bench_answer_quality", reason="these runs need the 
 
 CANARY = "canary-7f3a9c-secret"
 FORMS = [CANARY, b64encode(CANARY.encode()).decode(), b64encode(f"user:{CANARY}".encode()).decode()]
+FORMS += [CANARY.encode().hex(), CANARY[::-1]]
 Run = Callable[..., Any]
 
 
@@ -34,6 +35,7 @@ class _Repeating(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         sent = " ".join(f"{name}: {value}" for name, value in self.headers.items()) + self.path
+        sent += f" {FORMS[3]} {FORMS[4]}"
         if b"fail" in body:
             self._answer(401, json.dumps({"error": {"message": f"bad key: {sent}"}}).encode(), sent)
         else:

@@ -11,10 +11,9 @@ from attrs import evolve
 from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.options import Option
-from context_bench.secrecy import REDACTED, Secrecy, secrets_in, secrets_of_url
+from context_bench.secrecy import REDACTED, Secrecy, is_secret_name, secrets_in, secrets_of_url
 
 _ADDRESS = re.compile(r"\S+://\S+|[^\s/@:]+:[^\s/@]+@\S+")
-_SECRET_NAME = re.compile(r"(?:^|_)(?:api_?key|token|secret|password|credentials?|authorization)$", re.IGNORECASE)
 _USER = re.compile(r"(?<=//)[^/?#\s]*@")
 _QUERY = re.compile(r"([?&][^=&#\s]*(?:key|token|secret|password|signature|auth)[^=&#\s]*=)[^&#\s]+", re.IGNORECASE)
 
@@ -117,7 +116,7 @@ def _redacted(given: Mapping[str, Any], declared: Mapping[str, Option]) -> dict[
 
 def _is_secret(name: str, declared: Mapping[str, Option]) -> bool:
     """Whether an option holds a secret; one that its component does not declare is judged by its name."""
-    return declared[name].secret if name in declared else bool(_SECRET_NAME.search(name))
+    return declared[name].secret if name in declared else is_secret_name(name)
 
 
 def _plain(value: Any) -> Any:

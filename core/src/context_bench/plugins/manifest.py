@@ -23,6 +23,7 @@ from context_bench.plugins.component_metadata import (
 )
 from context_bench.plugins.manifest_fields import Table, boolean, integer, kind_of, mapping, one_of, text, texts
 from context_bench.plugins.options import OPTION_TYPES, Option
+from context_bench.secrecy import is_secret_name
 
 __all__ = [
     "API",
@@ -314,13 +315,17 @@ def _option(name: str, table: Table) -> Option:
         name,
         table.take("type", one_of(*OPTION_TYPES), "str"),
         help=table.take("help", text, "", required=True),
-        secret=table.take("secret", boolean, False),
+        secret=table.take("secret", boolean, is_secret_name(name)),
         flag=table.take("flag", manifest_fields.flag, None),
         env=table.take("env", text, None),
         required=table.take("required", boolean, False),
         bare=table.take("bare", text, None),
         key=table.take("key", text, None),
     )
+    if is_secret_name(name) and not option.secret and name != "key":  # which is a place in a table, too
+        table.warnings.append(
+            f"{table.at('secret')}: false, though only secrets are called {name}: give it another name"
+        )
     option = option._replace(choices=table.take("choices", lambda found: manifest_fields.choices(found, option), ()))
     return option._replace(default=table.take("default", lambda found: manifest_fields.fitting(found, option), None))
 

@@ -20,7 +20,7 @@ class CsvReporter:
         """Write a header and the rows. Cells that a spreadsheet would take for a formula get an apostrophe."""
         names = list(dict.fromkeys(name for row in result.rows for name, _ in flatten(row)))
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(names)
+        writer.writerow(map(_cell, names))
         for row in result.rows:
             values = dict(flatten(row))
             writer.writerow([_cell(values.get(name)) for name in names])
