@@ -88,7 +88,8 @@ class Evaluator(Protocol):
 
     Optional: ``score_batch(pairs) -> list``, ``ascore`` (async), ``fingerprint() -> Mapping`` with every parameter that
     can change a score. Where options decide which keys it gives: ``score_keys``, those that its options make it give, and
-    ``primary``, the headline among them. One that cannot tell this time raises ``UndecidedError``.
+    ``primary``, the headline among them. One that cannot tell this time raises ``UndecidedError``. One that checks itself has
+    ``finished(run) -> int | None``, as a controller has: the exit code of a run whose scores mean nothing.
     """
 
     @property

@@ -95,6 +95,11 @@ class Planner:
         """The wirings made so far, by label."""
         return self._wirings
 
+    @property
+    def controllers(self) -> list[Any]:
+        """The evaluators in use that want to know the end of the run, as controllers do."""
+        return [one.evaluator for one in self._ready.values() if callable(getattr(one.evaluator, "finished", None))]
+
     def know(self, facts: DatasetFacts) -> None:
         """Tell the planner about a dataset before its label is met."""
         self._facts[facts.label] = facts

@@ -178,7 +178,7 @@ class Run:
             self.store.settle_headlines()
             self._end("finished")
             result = self._result(perf_counter() - started, feed.skipped)
-            code = self.parts.exit_code(result)
+            code = self.parts.exit_code(result, self.planner.controllers)
             if code is not None:
                 result.config["exit_code"] = code
             return result

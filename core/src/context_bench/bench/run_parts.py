@@ -128,9 +128,9 @@ class RunParts:
             if reason is not None:
                 raise ContextBenchError(f"{part.name} stopped the run: {reason}")
 
-    def exit_code(self, result: Any) -> int | None:
-        """Return the highest exit code that a controller sets; None when none sets one."""
-        codes = [_guarded(part, part.finished, result) for part in self.controllers]
+    def exit_code(self, result: Any, more: Sequence[Any] = ()) -> int | None:
+        """Return the highest exit code that a controller sets, or one of ``more``; None when none sets one."""
+        codes = [_guarded(part, part.finished, result) for part in (*self.controllers, *more)]
         return max((code for code in codes if code is not None), default=None)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
+from threading import Lock
 from typing import Any
 
 from context_bench.errors import ConfigurationError
@@ -11,10 +13,11 @@ from context_bench.messages import region_text
 from context_bench.protocols import DerivedSlot
 from context_bench_controls.choosing import NAMES, chosen, kept_tokens
 from context_bench_controls.measuring import achieved_tokens
-from context_bench_controls.units import kept_messages, region_of
+from context_bench_controls.units import Region, kept_messages, region_of
 from context_bench_survival import given, left
 
 VERSION = "1"
+REMEMBERED = 4
 
 
 class Controls:
@@ -81,7 +84,7 @@ def controlled(example: Mapping[str, Any], source: Mapping[str, Any], *, name: s
     after = left(example, source)
     if before is None or after is None:
         return {"control": {"name": name, "note": "the source put out no context"}}
-    found = region_of(before, region, ())
+    found = _region(repr(before), region, before)
     budget = min(achieved_tokens(before, region, after), found.tokens)
     kept = chosen(found, name, budget, f"{seed}:{example.get('id', '')}")
     messages = kept_messages(before, region, found, kept)
@@ -92,3 +95,21 @@ def controlled(example: Mapping[str, Any], source: Mapping[str, Any], *, name: s
     whole = [*before[: region[0]], *messages, *before[region[1] :]]
     new = [region[0], region[0] + len(messages)]
     return {"messages": whole, "raw_messages": [], "region": new, "context": context, **told}
+
+
+_ready: OrderedDict[Any, Region] = OrderedDict()
+"""The units of the last few examples: the controls of one come one after the other."""
+
+_lock = Lock()
+
+
+def _region(content: str, region: tuple[int, int], before: Sequence[Mapping[str, Any]]) -> Region:
+    with _lock:
+        found = _ready.get((content, region))
+    if found is None:
+        found = region_of(before, region, ())
+        with _lock:
+            _ready[content, region] = found
+            while len(_ready) > REMEMBERED:
+                _ready.popitem(last=False)
+    return found

@@ -1,7 +1,9 @@
 """What a compressor left of a context: literals that survived, were invented, or lost what they meant; no model is needed."""
 
-from context_bench_survival.evaluators import Survival, asked_of, given, invented, kept_probes, left, pair_faults
+from context_bench_survival.contexts import given, left
+from context_bench_survival.evaluators import SelfCheckError, Survival, kept_probes, pair_faults
 from context_bench_survival.literals import CLASSES, Literal, literals
+from context_bench_survival.prepared import asked_of
 from context_bench_survival.probes import Probe, probes
 from context_bench_survival.self_check import SelfCheck
 
@@ -10,10 +12,10 @@ __all__ = [
     "Literal",
     "Probe",
     "SelfCheck",
+    "SelfCheckError",
     "Survival",
     "asked_of",
     "given",
-    "invented",
     "kept_probes",
     "left",
     "literals",

@@ -2,20 +2,30 @@
 
 Every value is about the *region*: what a compressor may take away. Head and tail stay, and a literal that stands there too is not
 asked for. An example without messages has its ``context`` for a region, so plain datasets get the same scores.
+
+Every row is checked before it is scored: unchanged it must score 1.0, with an empty region 0.0.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from context_bench.answers import references
+from context_bench.console import warn
 from context_bench.messages import whole_text
-from context_bench_sessions.formats.chat import session_of
+from context_bench.runs import open_run
 from context_bench_sessions.messages import Message, count_pairs, text_of
-from context_bench_survival.literals import CLASSES, holds, literals, unescaped
-from context_bench_survival.probes import MASK, Probe, probes, told
+from context_bench_survival.contexts import left, standing
+from context_bench_survival.literals import CLASSES, holds, literals
+from context_bench_survival.prepared import Prepared, prepared, tokens_of
+from context_bench_survival.probes import MASK, Probe, told
+
+FAILED = 2
+"""Exit code of a run whose self-check fails: its numbers mean nothing."""
+
+SHOWN = 5
 
 NEAR = 200
 """Letters between an answer and the words that say what it means, for it to be bound."""
@@ -23,8 +33,11 @@ NEAR = 200
 _MARKER = re.compile(
     r"(?i)\b(?:omitted|elided|truncated|compressed|removed|retrieve|collapsed|hidden|summari[sz]ed|ccr)\b|<<|\[\.\.\.|…"
 )
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+")
+
+
+class SelfCheckError(Exception):
+    """The evaluator is wrong about a row: an unchanged one does not score 1.0, or an emptied one scores."""
 
 
 class Survival:
@@ -42,40 +55,87 @@ class Survival:
 
     def __init__(self, most: int = 400, seed: int = 0) -> None:
         self.name = "survival"
+        self.faults: list[str] = []
         self._most, self._seed = most, seed
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         """Return the scores; nothing when the example has no context, or the output has none."""
-        before, _ = given(original)
         after = left(original, processed)
-        if before is None or after is None:
+        if after is None or not (original.get("messages") or original.get("context")):
             return {}
-        asked = asked_of(original, self._most, self._seed)
-        texts = _texts(original, processed, after)
-        kept = {id(probe): is_kept for probe, is_kept in zip(asked, _kept(texts, asked), strict=True)}
-        found = {
-            **_shares(asked, kept),
-            "bound": _share([kept[id(probe)] and is_bound(probe, texts) for probe in asked]),
-            "invented": invented(before, after),
-            "kept_ratio": _tokens(after) / max(1, _tokens(before)),
-        }
-        if any(message.get("tool_calls") for message in before):
-            found["pair_faults"] = float(pair_faults(before, after))
-        return {key: value for key, value in found.items() if value is not None}
+        ready = prepared(original, self._most, self._seed)
+        if ready.faults is None:
+            ready.faults = list(faults_of(ready))
+        if ready.faults:
+            self.faults += [f"{original.get('id', 'a row')}: {fault}" for fault in ready.faults]
+            raise SelfCheckError(f"The self-check failed, so this row has no scores: {'; '.join(ready.faults)}")
+        return scores_of(ready, after, _texts(ready, processed, after))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what can change a score."""
+        return {"most": self._most, "seed": self._seed}
+
+    def finished(self, run: Any) -> int | None:
+        """Return 2 when the self-check of a row failed, in this session or an earlier one, and tell the first few faults."""
+        faults = list(dict.fromkeys(self.faults))
+        if not faults and run.config.get("run_file"):
+            with open_run(Path(run.config["run_file"])) as opened:
+                faults = [
+                    f"{one.example_id}: {one.failure.message}"
+                    for one in opened.failures()
+                    if one.failure.kind == SelfCheckError.__name__
+                ]
+        for fault in faults[:SHOWN]:
+            warn(f"Self-check: {fault}.")
+        if faults:
+            warn(f"The self-check of survival failed in {len(faults)} places: its scores in this run mean nothing.")
+        return FAILED if faults else None
 
 
-def asked_of(original: Mapping[str, Any], most: int = 400, seed: int = 0) -> list[Probe]:
-    """Return the probes of an example: those of a session's region, or of a plain context."""
-    before, region = given(original)
-    if before is None:
-        return []
-    return probes(before, region, original.get("future") or references(original), most, seed)
+def scores_of(ready: Prepared, after: Sequence[Message], texts: Sequence[str]) -> dict[str, float]:
+    """Return the scores of what a system left.
+
+    Args:
+        ready: What it was given.
+        after: What it left, in the canonical form.
+        texts: What that tells.
+    """
+    asked = ready.asked
+    kept = {id(probe): is_kept for probe, is_kept in zip(asked, _kept(texts, asked), strict=True)}
+    found = {
+        **_shares(asked, kept),
+        "bound": _share([kept[id(probe)] and is_bound(probe, texts) for probe in asked]),
+        "invented": invented(ready, after),
+        "kept_ratio": tokens_of(after) / max(1, ready.tokens),
+    }
+    if any(message.get("tool_calls") for message in ready.before):
+        found["pair_faults"] = float(pair_faults(ready.before, after))
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def faults_of(ready: Prepared) -> Iterator[str]:
+    """Yield what is wrong with the scores of an unchanged example, and of one whose region is empty."""
+    start, end = ready.region
+    before = ready.before
+    emptied = [*before[:start], *before[end:]]
+    for what, after, wanted in (("unchanged", before, 1.0), ("with an empty region", emptied, 0.0)):
+        scores = scores_of(ready, after, list(map(told, after)))
+        yield from (f"{what}, {fault}" for fault in unsound(scores, wanted))
+
+
+def unsound(scores: Mapping[str, float], wanted: float) -> Iterator[str]:
+    """Yield which scores are not what an unchanged (1.0) or an emptied (0.0) context must have."""
+    for key, value in scores.items():
+        if (key.startswith("survival_") or key == "bound") and value != wanted:
+            yield f"{key} is {value:.4f} and must be {wanted}"
+        elif key in ("invented", "pair_faults") and wanted == 1.0 and value:
+            yield f"{key} is {value:.4f} and must be 0"
 
 
 def kept_probes(original: Mapping[str, Any], processed: Mapping[str, Any], asked: Sequence[Probe]) -> list[bool]:
     """Return of each probe whether its answer is in what a system left; none is where it left nothing that can be read."""
     after = left(original, processed)
-    return [False] * len(asked) if after is None else _kept(_texts(original, processed, after), asked)
+    return [False] * len(asked) if after is None else _kept(_texts(prepared(original), processed, after), asked)
 
 
 def _kept(texts: Sequence[str], asked: Sequence[Probe]) -> list[bool]:
@@ -84,55 +144,11 @@ def _kept(texts: Sequence[str], asked: Sequence[Probe]) -> list[bool]:
     return [probe.answer in seen or holds(whole, probe.answer) for probe in asked]
 
 
-def _texts(original: Mapping[str, Any], processed: Mapping[str, Any], after: Sequence[Message]) -> list[str]:
+def _texts(ready: Prepared, processed: Mapping[str, Any], after: Sequence[Message]) -> list[str]:
     texts = [told(message) for message in after]
-    before, region = given(original)
-    if processed.get("messages") is None and before is not None:
-        texts += standing(before[slice(*region)], text_of(processed["context"]))
+    if processed.get("messages") is None:
+        texts += standing(ready.before[slice(*ready.region)], text_of(processed["context"]))
     return texts
-
-
-def given(original: Mapping[str, Any]) -> tuple[list[Message] | None, tuple[int, int]]:
-    """Return what a system was given in the canonical form, and its region; None when there is no context."""
-    messages = original.get("messages")
-    if messages:
-        start, end = original.get("region") or (0, len(messages))
-        return canonical(messages), (int(start), int(end))
-    context = original.get("context")
-    if not context:
-        return None, (0, 0)
-    return [{"role": "user", "content": text_of(context)}], (0, 1)
-
-
-def left(original: Mapping[str, Any], processed: Mapping[str, Any]) -> list[Message] | None:
-    """Return what a system left, in the canonical form: the messages, or the context, that it put out."""
-    if processed.get("messages") is not None and original.get("messages"):
-        return canonical(processed["messages"])
-    context = processed.get("context")
-    if context is None:
-        return None
-    if original.get("messages"):  # the region as one text, between head and tail as they were
-        start, end = original.get("region") or (0, len(original["messages"]))
-        before = canonical(original["messages"])
-        return [*before[:start], {"role": "user", "content": text_of(context)}, *before[end:]]
-    return [{"role": "user", "content": text_of(context)}]
-
-
-def standing(region: Sequence[Message], text: str) -> list[str]:
-    """Return what is told by those messages of a region that still stand whole in a text that took its place.
-
-    A message of JSON is read by its keys, which a text that holds many messages cannot be.
-    """
-    return [told(message) for message in region if (whole := whole_text(message)).strip() and whole in text]
-
-
-def canonical(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Return messages of either provider, or canonical ones, in the canonical form."""
-    if all("function" not in one for message in messages for one in message.get("tool_calls") or ()) and all(
-        isinstance(message.get("content"), str) for message in messages
-    ):
-        return [dict(message) for message in messages]
-    return list(session_of("", messages, {}).messages)
 
 
 def is_bound(probe: Probe, texts: Sequence[str]) -> bool:
@@ -151,17 +167,16 @@ def is_bound(probe: Probe, texts: Sequence[str]) -> bool:
     return False
 
 
-def invented(before: Sequence[Message], after: Sequence[Message]) -> float:
+def invented(ready: Prepared, after: Sequence[Message]) -> float:
     """Return how many literals for 1,000 tokens are left that the original lacks; marks of omission may have theirs."""
-    original = "\n".join(map(told, before))
-    original += "\n" + unescaped(original) if "\\" in original else ""
-    known = {one.text for line in original.splitlines() for one in literals(line)}
     new: set[str] = set()
     for message in after:
         for line in whole_text(message).splitlines():
             if not _MARKER.search(line):
-                new |= {one.text for one in literals(line) if one.text not in known and one.text not in original}
-    return 1000 * len(new) / max(1, _tokens(after))
+                new |= {
+                    one.text for one in literals(line) if one.text not in ready.known and one.text not in ready.text
+                }
+    return 1000 * len(new) / max(1, tokens_of(after))
 
 
 def pair_faults(before: Sequence[Message], after: Sequence[Message]) -> int:
@@ -201,7 +216,3 @@ def _shares(asked: Sequence[Probe], kept: Mapping[int, bool]) -> dict[str, float
 
 def _share(found: Sequence[bool]) -> float | None:
     return sum(found) / len(found) if found else None
-
-
-def _tokens(messages: Sequence[Message]) -> int:
-    return sum(len(_TOKEN.findall(whole_text(message))) for message in messages)

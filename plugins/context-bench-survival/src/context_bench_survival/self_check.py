@@ -11,12 +11,8 @@ from typing import Any
 
 from context_bench.console import warn
 from context_bench.records import EvalRow
-from context_bench_survival.evaluators import Survival, given
-
-FAILED = 2
-"""Exit code of a run whose self-check fails: its numbers mean nothing."""
-
-SHOWN = 5
+from context_bench_survival.contexts import given
+from context_bench_survival.evaluators import FAILED, SHOWN, Survival, unsound
 
 
 class SelfCheck:
@@ -61,12 +57,3 @@ def faults_of(example: Mapping[str, Any]) -> Iterator[str]:
     evaluator = Survival()
     yield from (f"unchanged, {fault}" for fault in unsound(evaluator.score(example, unchanged), 1.0))
     yield from (f"with an empty region, {fault}" for fault in unsound(evaluator.score(example, emptied), 0.0))
-
-
-def unsound(scores: Mapping[str, float], wanted: float) -> Iterator[str]:
-    """Yield which scores are not what an unchanged (1.0) or an emptied (0.0) context must have."""
-    for key, value in scores.items():
-        if (key.startswith("survival_") or key == "bound") and value != wanted:
-            yield f"{key} is {value:.4f} and must be {wanted}"
-        elif key in ("invented", "pair_faults") and wanted == 1.0 and value:
-            yield f"{key} is {value:.4f} and must be 0"

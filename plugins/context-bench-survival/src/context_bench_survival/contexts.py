@@ -1,0 +1,54 @@
+"""What a system was given, and what it left: both in the canonical form of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context_bench.messages import whole_text
+from context_bench_sessions.formats.chat import session_of
+from context_bench_sessions.messages import Message, text_of
+from context_bench_survival.probes import told
+
+
+def given(original: Mapping[str, Any]) -> tuple[list[Message] | None, tuple[int, int]]:
+    """Return what a system was given in the canonical form, and its region; None when there is no context."""
+    messages = original.get("messages")
+    if messages:
+        start, end = original.get("region") or (0, len(messages))
+        return canonical(messages), (int(start), int(end))
+    context = original.get("context")
+    if not context:
+        return None, (0, 0)
+    return [{"role": "user", "content": text_of(context)}], (0, 1)
+
+
+def left(original: Mapping[str, Any], processed: Mapping[str, Any]) -> list[Message] | None:
+    """Return what a system left, in the canonical form: the messages, or the context, that it put out."""
+    if processed.get("messages") is not None and original.get("messages"):
+        return canonical(processed["messages"])
+    context = processed.get("context")
+    if context is None:
+        return None
+    if original.get("messages"):  # the region as one text, between head and tail as they were
+        start, end = original.get("region") or (0, len(original["messages"]))
+        before = canonical(original["messages"])
+        return [*before[:start], {"role": "user", "content": text_of(context)}, *before[end:]]
+    return [{"role": "user", "content": text_of(context)}]
+
+
+def standing(region: Sequence[Message], text: str) -> list[str]:
+    """Return what is told by those messages of a region that still stand whole in a text that took its place.
+
+    A message of JSON is read by its keys, which a text that holds many messages cannot be.
+    """
+    return [told(message) for message in region if (whole := whole_text(message)).strip() and whole in text]
+
+
+def canonical(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Return messages of either provider, or canonical ones, in the canonical form."""
+    if all("function" not in one for message in messages for one in message.get("tool_calls") or ()) and all(
+        isinstance(message.get("content"), str) for message in messages
+    ):
+        return [dict(message) for message in messages]
+    return list(session_of("", messages, {}).messages)

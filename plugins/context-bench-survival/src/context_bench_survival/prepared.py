@@ -1,0 +1,90 @@
+"""What an evaluator needs to know of an example, worked out once for all systems of a run."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+from context_bench.answers import references
+from context_bench.messages import whole_text
+from context_bench_sessions.messages import Message
+from context_bench_survival.contexts import given
+from context_bench_survival.literals import literals, unescaped
+from context_bench_survival.probes import Probe, probes, told
+
+REMEMBERED = 4
+"""Examples that are kept ready; the rows of one example come one after the other, whatever the system."""
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+class Prepared:
+    """An example, ready to be held against.
+
+    Attributes:
+        before: Its messages in the canonical form, or its context as one.
+        region: First message that may be taken away, and the one behind the last.
+        asked: Its probes.
+        tokens: Its tokens.
+        faults: What the self-check found wrong; None before it was made.
+    """
+
+    def __init__(self, original: Mapping[str, Any], most: int | None, seed: int) -> None:
+        before, region = given(original)
+        self.before: Sequence[Message] = before or []
+        self.region = region
+        future = original.get("future") or references(original)
+        self.asked: Sequence[Probe] = probes(self.before, region, future, most, seed) if before else []
+        self.tokens = tokens_of(self.before)
+        self.faults: list[str] | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """All that the example tells, JSON by its keys and escapes resolved."""
+        text = "\n".join(map(told, self.before))
+        return text + ("\n" + unescaped(text) if "\\" in text else "")
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The literals of that text."""
+        return frozenset(one.text for line in self.text.splitlines() for one in literals(line))
+
+
+_ready: OrderedDict[Any, Prepared] = OrderedDict()
+_lock = Lock()
+
+
+def prepared(original: Mapping[str, Any], most: int | None = 400, seed: int = 0) -> Prepared:
+    """Return an example, ready to be held against; the last few are remembered by their content."""
+    key = (_content(original), most, seed)
+    with _lock:
+        found = _ready.get(key)
+        if found is not None:
+            _ready.move_to_end(key)
+            return found
+    found = Prepared(original, most, seed)
+    with _lock:
+        _ready[key] = found
+        while len(_ready) > REMEMBERED:
+            _ready.popitem(last=False)
+    return found
+
+
+def asked_of(original: Mapping[str, Any], most: int | None = 400, seed: int = 0) -> list[Probe]:
+    """Return the probes of an example: those of a session's region, or of a plain context."""
+    return list(prepared(original, most, seed).asked)
+
+
+def tokens_of(messages: Sequence[Message]) -> int:
+    """Return the tokens of messages: matches of a word or of a sign."""
+    return sum(len(_TOKEN.findall(whole_text(message))) for message in messages)
+
+
+def _content(original: Mapping[str, Any]) -> tuple[str, ...]:
+    names = ("messages", "context", "region", "future") if original.get("messages") else ("context",)
+    asked = () if original.get("future") else tuple(references(original))
+    return (*(repr(original.get(name)) for name in names), *asked)
