@@ -76,7 +76,7 @@ def test_numbers_may_come_as_text() -> None:
             ValueError,
             "no configuration 'multikey'. Did you mean 'multi-key'? There are: single,",
         ),
-        ({"config": "qa"}, ValueError, "needle has no configuration 'qa'. There are: single,"),
+        ({"config": "xyz"}, ValueError, "needle has no configuration 'xyz'. There are: single,"),
         ({"split": "train"}, ValueError, "needle has one split, 'test', and no 'train'."),
         ({"length": 10, "lengths": [10]}, ValueError, "both length and lengths are given; give one of them"),
         ({"length": 0}, ValueError, "length has 0, and a context has at least one token"),

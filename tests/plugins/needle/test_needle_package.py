@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import context_bench_needle
-from context_bench_needle import RULER_NAMES, TASKS, NeedleOracle, NeedleRecall, needle
+from context_bench_needle import RULER_NAMES, RULER_TASK_NAMES, RULER_TASKS, TASKS, NeedleOracle, NeedleRecall, needle
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -43,11 +43,12 @@ def test_the_manifest_declares_the_options_that_the_code_takes(component: Any, k
 
 def test_the_manifest_names_the_configurations_and_fields_of_the_rows() -> None:
     facts = MANIFEST["datasets"]["needle"]
-    assert facts["configs"] == [*TASKS, "all", *RULER_NAMES]
+    assert facts["configs"] == [*TASKS, "all", *RULER_NAMES, *RULER_TASKS, *RULER_TASK_NAMES, "ruler"]
     for config in facts["configs"]:
         for split in [None, *facts["splits"]]:
             (row,) = needle(1, config, split)
-            assert list(row) == facts["fields"]
+            assert [*row] + [name for name in facts["fields"] if name not in row] == facts["fields"]
+            assert set(facts["fields"]) - set(row) <= {"match"}
     assert next(iter(needle(1)))["task"] == facts["default_config"]
 
 
@@ -63,8 +64,8 @@ def test_names_agree_with_the_entry_points() -> None:
         f"context_bench.{kind}": {
             name: f"context_bench_needle:{facts['class']}" for name, facts in MANIFEST[kind].items()
         }
-        for kind in ("datasets", "evaluators", "systems")
-    }
+        for kind in ("datasets", "evaluators", "systems", "metrics")
+    } | {"context_bench.commands": {"needle-grid": "context_bench_needle.places:section"}}
     assert NeedleRecall().name in MANIFEST["evaluators"]
     assert NeedleOracle().name in MANIFEST["systems"]
     assert list(NeedleOracle.reads) == MANIFEST["systems"]["needle-oracle"]["reads"]
@@ -83,5 +84,13 @@ def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_the_readme_names_every_configuration_and_option() -> None:
     text = README.read_text("utf-8")
-    for word in [*TASKS, *RULER_NAMES, *inspect.signature(needle).parameters, "needle_recall", "word_boundary"]:
+    for word in [
+        *TASKS,
+        *RULER_NAMES,
+        *RULER_TASKS,
+        *RULER_TASK_NAMES,
+        *inspect.signature(needle).parameters,
+        "needle_recall",
+        "word_boundary",
+    ]:
         assert f"`{word}`" in text or f"`{word}=" in text or word in ("limit", "config", "split")

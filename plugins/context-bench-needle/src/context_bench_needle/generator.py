@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -10,6 +11,7 @@ from context_bench_needle import options, prose
 from context_bench_needle.dice import Dice, radical_inverse
 from context_bench_needle.haystack import build_haystack
 from context_bench_needle.needles import Mint, Needle, question_about
+from context_bench_needle.ruler import Place, RulerTask
 from context_bench_needle.tasks import Task, tasks_of
 
 PER_LENGTH = 100
@@ -34,6 +36,8 @@ def needle(
     key_kind: str | None = None,
     value_kind: str | None = None,
     haystack: str | None = None,
+    chains: int | str | None = None,
+    hops: int | str | None = None,
 ) -> Iterable[dict[str, Any]]:
     r"""Return needle-in-a-haystack rows in the manner of RULER (Hsieh et al. 2024, arXiv:2404.06654).
 
@@ -44,7 +48,8 @@ def needle(
     Args:
         limit: The number of rows; ``None`` for ``per_length`` of each length and task.
         config: ``single`` (the default), ``multi-key``, ``multi-value``, ``multi-query`` and more: see
-            :data:`~context_bench_needle.tasks.TASKS`. RULER's own names work too; ``all`` is its eight in turn.
+            :data:`~context_bench_needle.tasks.TASKS` and :data:`~context_bench_needle.ruler.RULER_TASKS`. RULER's own names
+            work too; ``all`` is its eight retrieval tasks in turn, ``ruler`` all thirteen.
         split: ``test``, the only one.
         length: Tokens of the context (matches of ``\w+|[^\w\s]``), kept exactly. 4000 if neither it nor ``lengths``
             is given. ``"16k"`` is 16000.
@@ -59,6 +64,8 @@ def needle(
         key_kind: ``word``, ``number`` or ``uuid``.
         value_kind: ``number``, ``word`` or ``uuid``.
         haystack: ``prose``, ``noise`` (a few sentences over and over) or ``needles`` (needles that nobody asks for).
+        chains: Chains of variables, of which one is asked for.
+        hops: Assignments along a chain, or documents that a question goes over.
 
     Raises:
         ValueError: An option has a value that cannot be, or a length is too short for the needles.
@@ -78,12 +85,16 @@ def needle(
         key_kind=key_kind,
         value_kind=value_kind,
         haystack=haystack,
+        chains=options.whole("chains", chains),
+        hops=options.whole("hops", hops),
     )
     sizes = options.lengths(length, lengths)
+    depths = options.depths(depth)
     for task in tasks:
         for size in sizes:
-            _plan(task, size)
-    depths = options.depths(depth)
+            _require_room(task, size)
+    if depths and all(isinstance(task, RulerTask) and not task.has_places for task in tasks):
+        raise ValueError(f"needle: depth means nothing to {config}, whose words stand everywhere.")
     count = options.whole("per_length", per_length) or 0
     rows = _rows(tasks, sizes, depths, options.whole("seed", seed) or 0)
     total = options.whole("limit", limit)
@@ -92,7 +103,9 @@ def needle(
     return islice(rows, count * len(sizes) * len(tasks) if total is None else total)
 
 
-def _rows(tasks: list[Task], lengths: list[int], depths: list[float] | None, seed: int) -> Iterator[dict[str, Any]]:
+def _rows(
+    tasks: list[Task | RulerTask], lengths: list[int], depths: list[float] | None, seed: int
+) -> Iterator[dict[str, Any]]:
     index = 0
     while True:
         for length in lengths:
@@ -101,12 +114,17 @@ def _rows(tasks: list[Task], lengths: list[int], depths: list[float] | None, see
         index += 1
 
 
-def make_row(task: Task, length: int, depth: float | None, index: int, seed: int) -> dict[str, Any]:
+def make_row(task: Task | RulerTask, length: int, depth: float | None, index: int, seed: int) -> dict[str, Any]:
     """Return one row; ``depth`` in percent, or ``None`` to spread the needles uniformly."""
     attempt = 0
     while True:
-        row = _attempt(task, length, depth, index, seed, attempt)
-        if _is_sound(row):
+        if isinstance(task, RulerTask):
+            row = _attempt_ruler(task, length, depth, index, seed, attempt)
+            sound = _is_sound_ruler(row)
+        else:
+            row = _attempt(task, length, depth, index, seed, attempt)
+            sound = _is_sound(row)
+        if sound:
             return row
         attempt += 1
 
@@ -138,6 +156,43 @@ def _attempt(task: Task, length: int, depth: float | None, index: int, seed: int
         "index": index,
         "tags": ["needle", task.name],
     }
+
+
+def _attempt_ruler(
+    task: RulerTask, length: int, depth: float | None, index: int, seed: int, attempt: int
+) -> dict[str, Any]:
+    retry = f"/{attempt}" if attempt else ""
+    place = depth if task.has_places else None
+    if task.asked == 1:
+        [place] = _asked_depths(Task(task.name), depth, index, seed)
+    drawn = task.build(length, Place(place), Dice(f"{task.name}/{seed}/{index}{retry}"))
+    label = f"{depth:g}" if depth is not None and task.has_places else f"{place:g}" if place is not None else _UNIFORM
+    return {
+        "id": f"needle-{task.name}-{task.shape}-n{length}-d{label}-s{seed}-i{index}",
+        "context": drawn.context,
+        "question": drawn.question,
+        "answer": ", ".join(drawn.needles),
+        "needles": drawn.needles,
+        "keys": drawn.keys,
+        "task": task.name,
+        "length": length,
+        "depth": drawn.depths[0] if len(set(drawn.depths)) == 1 else None,
+        "depths": drawn.depths,
+        "haystack": task.haystack,
+        "seed": seed,
+        "index": index,
+        "tags": ["needle", task.name],
+        "match": task.match,
+    }
+
+
+def _require_room(task: Task | RulerTask, length: int) -> None:
+    if not isinstance(task, RulerTask):
+        _plan(task, length)
+    elif length < task.least():
+        raise ValueError(
+            f"needle: a context of {length} tokens is too short for {task.name}; give a length of {task.least()} or more."
+        )
 
 
 def _plan(task: Task, length: int) -> tuple[Mint, int]:
@@ -174,3 +229,13 @@ def _depth_label(asked: list[float], depth: float | None) -> str:
 def _is_sound(row: dict[str, Any]) -> bool:
     """Return whether every value asked for stands exactly once in the context, and nowhere in the question."""
     return all(row["context"].count(value) == 1 and value not in row["question"] for value in row["needles"])
+
+
+def _is_sound_ruler(row: dict[str, Any]) -> bool:
+    """Return whether every needle stands in the context, never inside another word, and not in the question."""
+    context = row["context"]
+    return all(
+        len(re.findall(rf"(?<!\w){re.escape(needle)}(?!\w)", context)) == context.count(needle) > 0
+        and needle not in row["question"]
+        for needle in row["needles"]
+    )

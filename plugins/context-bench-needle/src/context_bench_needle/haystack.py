@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, cycle
+from typing import Protocol
 
 from context_bench_needle import prose
 from context_bench_needle.dice import Dice
@@ -26,6 +27,14 @@ _LONGEST_NOISE = max(size for _, size in _NOISE)
 _GAP = {"noise": " ", "prose": " ", "needles": "\n"}
 
 
+class Hidden(Protocol):
+    """What can be hidden."""
+
+    @property
+    def sentence(self) -> str:
+        """Its text."""
+
+
 @dataclass(frozen=True)
 class Haystack:
     """Sentences, each with the white space after it, and the token offset of every boundary between them."""
@@ -41,7 +50,7 @@ class Haystack:
         before = max(after - 1, 0)
         return before if target - self.offsets[before] <= self.offsets[after] - target else after
 
-    def hide(self, needles: list[tuple[Needle, float]]) -> str:
+    def hide(self, needles: Sequence[tuple[Hidden, float]]) -> str:
         """Return the text with each needle at its depth; needles of one boundary keep their order."""
         at: dict[int, list[str]] = {}
         for needle, depth in needles:

@@ -16,7 +16,8 @@ class NeedleRecall:
     All needles are wanted: they are parts of one answer, not alternatives. A needle is found where the response
     contains it, upper and lower case being the same; it is what RULER calls ``string_match_all`` (its reports show it
     times 100). Where the system gave no response but a ``context`` (a compressor without a reader), the needles are
-    looked for in that: the score then says what survived the compression. A row without needles is not scored.
+    looked for in that: the score then says what survived the compression. A row without needles is not scored. Where a row
+    says ``match = "part"``, as questions over documents do, one needle is enough (RULER's ``string_match_part``).
 
     Args:
         word_boundary: Count a needle only where no word character touches it, so that ``12`` is not found in ``123``.
@@ -40,8 +41,10 @@ class NeedleRecall:
         if not needles or text is None:
             return Scores({}, {"unscored": "there is no text to look in" if needles else "the example has no needles"})
         missing = [needle for needle in needles if not self._is_in(needle.lower(), text)]
+        found = len(needles) - len(missing)
+        share = float(found > 0) if original.get("match") == "part" else found / len(needles)
         return Scores(
-            {"needle_recall": (len(needles) - len(missing)) / len(needles)},
+            {"needle_recall": share},
             {"read_from": read_from, "missing": missing},
         )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, replace
 
+from context_bench_needle.ruler import RULER_TASK_NAMES, RULER_TASKS, RulerTask
+
 KINDS = ("number", "word", "uuid")
 HAYSTACKS = ("noise", "prose", "needles")
 
@@ -75,32 +77,46 @@ RULER_NAMES = {
 }
 
 
-def tasks_of(config: str | None, **changes: int | str | None) -> list[Task]:
+def tasks_of(config: str | None, **changes: int | str | None) -> list[Task | RulerTask]:
     """Return the tasks of a configuration, with the given options in place of its own.
 
     Args:
-        config: A name of :data:`TASKS`, RULER's name of one, ``all`` for the eight in turn, or ``None`` for ``single``.
-        changes: Fields of :class:`Task`; ``None`` leaves the field as it is. More queries than keys with no ``keys``
-            given brings as many keys.
+        config: A name of :data:`TASKS` or :data:`RULER_TASKS`, RULER's name of one, ``all`` for the eight retrieval tasks in
+            turn, ``ruler`` for these and the other five, or ``None`` for ``single``.
+        changes: Fields of :class:`Task` and :class:`RulerTask`; ``None`` leaves the field as it is, and so does one that a task
+            of several does not have. More queries than keys with no ``keys`` given brings as many keys.
 
     Raises:
-        ValueError: There is no such configuration, or the options do not fit together.
+        ValueError: There is no such configuration, or the options do not fit together, or mean nothing to the task.
     """
     name = config or "single"
-    if name == "all":
-        names = list(TASKS)
+    known: dict[str, Task | RulerTask] = {**TASKS, **RULER_TASKS}
+    own = {**RULER_NAMES, **RULER_TASK_NAMES}
+    if name in ("all", "ruler"):
+        names = list(TASKS if name == "all" else known)
     else:
-        names = [RULER_NAMES.get(name, name)]
-        if names[0] not in TASKS:
-            close = difflib.get_close_matches(name, [*TASKS, *RULER_NAMES, "all"], n=1)
+        names = [own.get(name, name)]
+        if names[0] not in known:
+            close = difflib.get_close_matches(name, [*known, *own, "all", "ruler"], n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"needle has no configuration {name!r}.{hint} There are: {', '.join(TASKS)}, all.")
-    return [_changed(TASKS[each], changes) for each in names]
-
-
-def _changed(task: Task, changes: dict[str, int | str | None]) -> Task:
+            raise ValueError(f"needle has no configuration {name!r}.{hint} There are: {', '.join(known)}, all, ruler.")
     given = {option: value for option, value in changes.items() if value is not None}
+    useless = [option for option in given if not any(option in _options_of(known[each]) for each in names)]
+    if useless:
+        raise ValueError(f"needle: {useless[0]} means nothing to {name}, whose rows have none.")
+    return [_changed(known[each], given) for each in names]
+
+
+def _options_of(task: Task | RulerTask) -> tuple[str, ...]:
+    """Return the options that change a task."""
+    if isinstance(task, RulerTask):
+        return {"tracking": ("chains", "hops"), "documents": ("hops",)}.get(task.builder, ())
+    return ("keys", "values", "queries", "key_kind", "value_kind", "haystack")
+
+
+def _changed(task: Task | RulerTask, given: dict[str, int | str]) -> Task | RulerTask:
+    given = {option: value for option, value in given.items() if option in _options_of(task)}
     queries = given.get("queries")
-    if isinstance(queries, int) and "keys" not in given:
+    if isinstance(task, Task) and isinstance(queries, int) and "keys" not in given:
         given["keys"] = max(task.keys, queries)
     return replace(task, **given)  # type: ignore[arg-type]
