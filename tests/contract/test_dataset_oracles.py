@@ -83,9 +83,7 @@ def test_records_become_examples_that_a_system_can_be_asked(
     assert len(ids) > 1
 
 
-@pytest.mark.parametrize(
-    ("name", "variant"), [case for case in CASES if case.values[0] not in {*WITHOUT_GOLD, "swebench"}]
-)
+@pytest.mark.parametrize(("name", "variant"), [case for case in CASES if case.values[0] not in WITHOUT_GOLD])
 def test_the_reference_scores_one_and_a_wrong_answer_does_not(
     catalog: Catalog, outputs: Path, name: str, variant: str
 ) -> None:

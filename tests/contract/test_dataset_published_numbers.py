@@ -113,6 +113,25 @@ def test_alpaca_eval_win_rate(outputs: Path, file: str, published: float) -> Non
     assert round(headline("alpaca-eval", examples), 4) == published
 
 
+def test_swe_bench_lite_of_aider_by_the_report_of_the_harness(outputs: Path) -> None:
+    """79 of 300; ten issues had no patch, which counts as not resolved."""
+    report = str(outputs / "swebench-lite.aider-results.json")
+    examples = [
+        {
+            "id": row["instance_id"],
+            "dataset": "swebench-lite",
+            "question": "q",
+            "recorded": {"response": row["model_patch"]},
+        }
+        for row in records(outputs / "swebench-lite.aider-predictions.jsonl.gz")
+    ]
+    from context_bench_agents import SWEBenchResolved
+
+    result = evaluate(systems=[Recorded()], dataset=examples, evaluators=[SWEBenchResolved(report)], progress=False)
+    scores = [row.scores["resolved"] for row in result.rows]
+    assert (len(scores), round(100 * sum(scores) / len(scores), 2)) == (300, 26.33)
+
+
 @pytest.mark.parametrize("prompting", ["cot", "direct"])
 def test_big_bench_hard_of_code_davinci_002(outputs: Path, prompting: str) -> None:
     published = {

@@ -1,4 +1,4 @@
-"""Agent benchmarks: cards in the manifest, the functions that make their records examples, and BFCL's match of calls.
+"""Agent benchmarks: their cards and examples, BFCL's match of calls, and SWE-bench's verdict.
 
 >>> example = {"ground_truth": [{"area": {"base": [10], "unit": ["cm", ""]}}]}
 >>> BFCLMatch().score(example, {"response": "[area(base=10)]"})
@@ -6,5 +6,6 @@
 """
 
 from context_bench_agents.bfcl import BFCLMatch
+from context_bench_agents.resolved import SWEBenchResolved
 
-__all__ = ["BFCLMatch"]
+__all__ = ["BFCLMatch", "SWEBenchResolved"]

@@ -1,0 +1,128 @@
+"""SWE-bench's verdicts: from the reports of its harness in all their layouts, and without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_bench.errors import ConfigurationError
+from context_bench_agents import SWEBenchResolved
+from context_bench_agents.patches import files_of, patch_of
+
+PATCH = """diff --git a/pkg/core.py b/pkg/core.py
+index 6490a65..4fa85d5 100644
+--- a/pkg/core.py
++++ b/pkg/core.py
+@@ -1,2 +1,2 @@ def f():
+-    return 1
++    return 2
+     # end
+--- a/pkg/old.py
++++ /dev/null
+@@ -1 +0,0 @@
+-gone
+"""
+EXAMPLE = {"id": "some__body-1", "answer": PATCH}
+OTHER = "--- a/pkg/core.py\n+++ b/pkg/core.py\n@@ -1 +1 @@\n-    return 1\n+    return 3\n"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        PATCH,
+        f"I changed it.\n\n```diff\n{PATCH}```\nThat is all.",
+        f"<patch>\n{PATCH}</patch>",
+        f"First some prose.\n{PATCH}",
+        PATCH.replace("6490a65..4fa85d5", "0000000..1111111"),
+    ],
+    ids=["bare", "fenced", "tagged", "behind prose", "other commit ids"],
+)
+def test_the_reference_patch_resolves_its_issue(response: str) -> None:
+    assert SWEBenchResolved().score(EXAMPLE, {"response": response}) == {"patch_files": 1.0, "resolved": 1.0}
+
+
+@pytest.mark.parametrize("response", ["", "I could not find it.", "```python\nx = 1\n```", "--- a\n+++ b\n"])
+def test_a_response_without_a_patch_resolves_nothing(response: str) -> None:
+    assert SWEBenchResolved().score(EXAMPLE, {"response": response}) == {"patch_files": 0.0, "resolved": 0.0}
+
+
+def test_another_patch_is_unscored_until_the_harness_has_run_it() -> None:
+    scores = SWEBenchResolved().score(EXAMPLE, {"response": OTHER})
+    assert scores == {"patch_files": 0.5}
+    assert "the harness has not run" in scores.details["unscored"]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param({"resolved_ids": ["some__body-1"], "submitted_ids": ["some__body-1"]}, 1.0, id="summary"),
+        pytest.param({"resolved_ids": [], "unresolved_ids": ["some__body-1"]}, 0.0, id="unresolved"),
+        pytest.param({"resolved_ids": [], "empty_patch_ids": ["some__body-1"]}, 0.0, id="empty patch"),
+        pytest.param({"resolved": ["x"], "generated": ["some__body-1"], "no_generation": []}, 0.0, id="older summary"),
+        pytest.param({"some__body-1": {"patch_exists": True, "resolved": True}}, 1.0, id="of an instance"),
+        pytest.param({"resolved_ids": ["x"], "submitted_ids": ["x"]}, None, id="of others"),
+    ],
+)
+def test_a_report_decides(tmp_path: Path, body: Any, expected: float | None) -> None:
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps(body))
+    for place in (report, tmp_path):
+        assert SWEBenchResolved(str(place)).score(EXAMPLE, {"response": OTHER}).get("resolved") == expected
+
+
+def test_another_report_is_another_fingerprint(tmp_path: Path) -> None:
+    found = []
+    for resolved in (True, False):
+        (tmp_path / "r.json").write_text(json.dumps({"a": {"resolved": resolved}}))
+        found.append(SWEBenchResolved(tmp_path / "r.json").fingerprint())
+    assert found[0] != found[1] != SWEBenchResolved().fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "cannot be read"), ("[]", "holds no verdicts"), ('{"total": 3}', "holds no verdicts")],
+)
+def test_what_is_no_report_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "r.json").write_text(text)
+    with pytest.raises(ConfigurationError, match=message):
+        SWEBenchResolved(tmp_path / "r.json")
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        SWEBenchResolved(tmp_path / "none.json")
+
+
+def test_files_and_patches_are_found_in_what_models_write() -> None:
+    assert files_of(PATCH) == {"pkg/core.py", "pkg/old.py"}
+    assert patch_of("no patch, but --- a line\n+++ of marks") is None
+    assert patch_of(f"```\nx\n```\n```diff\n{OTHER}```") == OTHER
+
+
+def test_a_run_is_written_for_the_harness_and_rescored_by_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("context_bench_local")
+    pytest.importorskip("context_bench_replay")
+    from context_bench.cli import execute
+
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"id": name, "dataset": "swebench-lite", "question": "q", "context": "c", "answer": PATCH, "said": said}
+        for name, said in [("a", OTHER), ("b", f"Text.\n{OTHER}"), ("c", "nothing")]
+    ]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = ["--system", "replay:field=said", "--dataset", "rows.jsonl", "--also", "swebench-resolved", "-q"]
+    assert execute(["run", *asked, "--run-file", "one.sqlite"]) == 0
+    assert execute(["datasets", "swebench-predictions", "one.sqlite", "--to", "p.jsonl"]) == 0
+    told = [json.loads(line) for line in Path("p.jsonl").read_text().splitlines()]
+    assert [line["model_patch"] for line in told] == [OTHER, OTHER, ""]
+    assert [line["instance_id"] for line in told] == ["a", "b", "c"]
+    Path("report.json").write_text(json.dumps({"resolved_ids": ["b"], "submitted_ids": ["a", "b", "c"]}))
+    capsys.readouterr()
+    asked = ["--set", "evaluators.swebench-resolved.report=report.json", "--format", "json"]
+    assert execute(["rescore", "one.sqlite", *asked]) == 0
+    [summary] = json.loads(capsys.readouterr().out)["summary"].values()
+    [scores] = [found for name, found in summary["scores"].items() if "swebench-resolved" in name]
+    assert scores["resolved"]["mean"] == pytest.approx(1 / 3)
+    assert execute(["datasets", "swebench-predictions", "one.sqlite", "--to", "p.jsonl", "--system", "x"]) == 2
