@@ -15,10 +15,12 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "fetch": ("fetch", "context-bench-huggingface"),
         "gate": ("gate", "context-bench-compare"),
         "key": ("key", "context-bench-audit"),
+        "needle-grid": ("needle-grid", "context-bench-needle"),
         "plan": ("plan", "context-bench-compare"),
         "preflight": ("preflight", "context-bench-preflight"),
         "preview": ("preview", "context-bench-huggingface"),
         "row": ("row", "context-bench-audit"),
+        "swebench-predictions": ("swebench-predictions", "context-bench-agents"),
         "validate": ("validate", "context-bench-kit"),
         "verdicts": ("verdicts", "context-bench-compare"),
         "verify": ("verify", "context-bench-audit"),
@@ -111,10 +113,12 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "summary-quality": ("SummaryQualityEvaluator", "context-bench-scorers-judge"),
         "summary-score": ("SummarizationScore", "context-bench-summary-score"),
         "survival": ("Survival", "context-bench-survival"),
+        "swebench-resolved": ("SWEBenchResolved", "context-bench-agents"),
         "word-count-match": ("WordCountMatchEvaluator", "context-bench-scorers-text"),
     },
     "metrics": {
         "cost": ("Cost", "context-bench-cost"),
+        "length-and-depth": ("LengthAndDepth", "context-bench-needle"),
         "price-of-pass": ("PriceOfPass", "context-bench-cost"),
     },
     "reporters": {
@@ -230,6 +234,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "datasets fetch": ("Download datasets into a folder, for a machine without network.", "context-bench-huggingface"),
     "datasets preview": ("Show the first examples of a dataset as systems get them.", "context-bench-huggingface"),
+    "datasets swebench-predictions": (
+        "Write the patches of a run as SWE-bench's harness reads them.",
+        "context-bench-agents",
+    ),
     "doctor": ("Look over this installation: versions, plugins, keys, endpoints.", "context-bench-preflight"),
     "explain key": (
         "Tell what is in an example's keys, and why its response was or was not reused.",
