@@ -43,6 +43,7 @@ def test_another_scale_is_mapped_to_0_to_1(scale: Any, reply: str, score: float,
 
 
 def test_the_reason_is_kept(fake: Any, ask: Any) -> None:
+    fake.model = "judge-1"
     fake.says('{"reason": "It names the right city.", "rating": 5}')
     scores = ask(LLMJudge(fake.url), EXAMPLE, OUTPUT)
     assert scores.details == {

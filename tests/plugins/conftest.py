@@ -1,29 +1,32 @@
-"""An OpenAI-compatible server on this machine that says what a test scripts and remembers what it was asked."""
+"""What the tests of judging packages share: a server that says what a test scripts, in either interface."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-Script = Callable[[Mapping[str, Any]], Any]
-
 
 class FakeJudge:
-    """Answers each request with the next saying; the last one repeats.
+    """A server on this machine that answers each request with the next saying and remembers what it was asked.
 
+    The last saying repeats.
     A saying is the text of a reply, a mapping that changes the reply's choice (``message`` adds to the message), a pair of
     status and error message, or a function from the request to one of these.
     """
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
+        self.paths: list[str] = []
         self.keys: list[str | None] = []
-        self._sayings: list[Any] = ["Rating: [[3]]"]
+        self.model = ""  # what replies say of who wrote them; empty says what was asked
+        self.sayings: list[Any] = ["Rating: [[3]]"]
+        self.in_flight = self.most_in_flight = 0
+        self.gate: threading.Barrier | None = None
         self._lock = threading.Lock()
         judge = self
 
@@ -32,7 +35,7 @@ class FakeJudge:
 
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                status, body = judge.answer(request, self.headers.get("authorization"))
+                status, body = judge.answer(self.path, request, self.headers.get("authorization"))
                 content = json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("content-type", "application/json")
@@ -50,7 +53,7 @@ class FakeJudge:
         self._thread.start()
 
     def says(self, *sayings: Any) -> None:
-        self._sayings = list(sayings)
+        self.sayings = list(sayings)
 
     def stop(self) -> None:
         self._server.shutdown()
@@ -59,23 +62,40 @@ class FakeJudge:
 
     @property
     def prompts(self) -> list[str]:
-        """The user's message of every request."""
+        """The last message of every request."""
         return [request["messages"][-1]["content"] for request in self.requests]
 
-    def answer(self, request: dict[str, Any], key: str | None) -> tuple[int, Any]:
+    def answer(self, path: str, request: dict[str, Any], key: str | None) -> tuple[int, Any]:
         with self._lock:
+            self.in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
             self.requests.append(request)
+            self.paths.append(path)
             self.keys.append(key)
-            saying = self._sayings.pop(0) if len(self._sayings) > 1 else self._sayings[0]
-        if callable(saying):
-            saying = saying(request)
+            saying = self.sayings.pop(0) if len(self.sayings) > 1 else self.sayings[0]
+        try:
+            if self.gate is not None:
+                self.gate.wait(timeout=30)
+            return self._body(path, request, saying(request) if callable(saying) else saying)
+        finally:
+            with self._lock:
+                self.in_flight -= 1
+
+    def _body(self, path: str, request: dict[str, Any], saying: Any) -> tuple[int, Any]:
         if isinstance(saying, tuple):
             return saying[0], {"error": {"message": saying[1]}}
+        if path.endswith("/messages"):
+            usage = {"input_tokens": 40, "output_tokens": 5}
+            block = {"type": "text", "text": saying}
+            return 200, {"model": request["model"], "content": [block], "stop_reason": "end_turn", "usage": usage}
         changes = {"message": {"content": saying}} if isinstance(saying, str) else dict(saying)
         message = {"role": "assistant", "content": None, **changes.pop("message", {})}
         choice = {"index": 0, "finish_reason": "stop", "message": message, **changes}
-        usage = {"prompt_tokens": 40, "completion_tokens": 5}
-        return 200, {"model": "judge-1", "choices": [choice], "usage": usage}
+        return 200, {
+            "model": self.model or request["model"],
+            "choices": [choice],
+            "usage": {"prompt_tokens": 40, "completion_tokens": 5},
+        }
 
 
 @pytest.fixture
@@ -86,5 +106,8 @@ def fake() -> Iterator[FakeJudge]:
 
 
 @pytest.fixture(autouse=True)
-def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+def _no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("URL", "MODEL", "PROVIDER"):
+        monkeypatch.delenv(f"CONTEXT_BENCH_JUDGE_{name}", raising=False)
