@@ -23,6 +23,9 @@ REFERENCE_FIELDS = ("answers", "answer", "answer_aliases", "aliases")
 NO_ANSWER = "the output has no text under 'response'"
 """Why an evaluator of answers leaves a row unscored whose response is no text."""
 
+UNREADABLE = "unreadable: "
+"""How the reason begins when a row is unscored because a judge's reply could not be read: the share of such rows is shown."""
+
 REPLY = "context_bench.reply"
 """Key of an output under which evaluators find the reply as the system returned it, with its reasoning."""
 

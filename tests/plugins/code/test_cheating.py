@@ -72,6 +72,28 @@ def test_no_pass_by(response: str, evaluator: CodeExecution, row: Row) -> None:
     assert evaluator.score(row, {"response": response}) == {"pass_at_1": 0.0}
 
 
+TRACING: dict[str, str] = {
+    "the functions themselves": "    import sys\n    found = [sys.settrace, sys.setprofile]\n",
+    "a second copy of sys": "    import _imp, sys\n    _imp.create_builtin(sys.__spec__).settrace(lambda *_: None)\n",
+    "profiling by it": "    import _imp, sys\n    _imp.create_builtin(sys.__spec__).setprofile(lambda *_: None)\n",
+    "threads": "    import threading\n    threading._sys.settrace(lambda *_: None)\n",
+    "monitoring": (
+        "    import sys\n"
+        "    sys.monitoring.use_tool_id(0, 'x')\n"
+        "    sys.monitoring.register_callback(0, sys.monitoring.events.LINE, lambda *_: None)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("tracing", TRACING.values(), ids=TRACING.keys())
+def test_no_solution_traces_what_runs(tracing: str, evaluator: CodeExecution, row: Row) -> None:
+    """A trace function jumps over the lines of a test. This solution is right only where it cannot set one."""
+    code = "".join(f"    {line}\n" for line in tracing.splitlines())
+    response = f"def add(a, b):\n    try:\n{code}    except (AttributeError, PermissionError):\n        return a + b\n"
+    score = evaluator.score(row, {"response": response})
+    assert score == {"pass_at_1": 1.0}, score.details  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("moment", ["at the top", "when called"])
 def test_the_nonce_is_nowhere_in_reach(moment: str, evaluator: CodeExecution, row: Row) -> None:
     """Whatever 32 bytes can be found from the frames and the garbage collector, none of them is the nonce."""

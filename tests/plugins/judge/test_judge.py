@@ -5,10 +5,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from context_bench import evaluate
 from context_bench_judge import LLMJudge, Scores
 
 EXAMPLE = {"question": "What is the capital of Italy?", "answer": "Rome"}
@@ -542,3 +544,27 @@ def test_what_cannot_change_a_score_is_not_in_the_fingerprint(case: str) -> None
 def test_no_secret_is_shown() -> None:
     options = {"extra_headers": {"x-api-key": "s3cret-a"}, "base_url": "http://me:s3cret-b@host?key=s3cret-c"}
     assert "s3cret" not in _fingerprint(**options) + repr(LLMJudge(**options))
+
+
+def test_the_share_of_unreadable_replies_is_shown(fake: Any, tmp_path: Path) -> None:
+    """A judge that did not answer is no unreadable reply; one that said something unclear is."""
+    rows = [{"id": str(n), "question": "q", "answer": "a", "response": f"r{n}"} for n in range(8)]
+    sayings = {"r1": "I like it", "r3": "between 3 and 4", "r4": (400, "no"), "r6": "1 or maybe 2"}
+
+    def saying(request: Any) -> Any:
+        said = json.dumps(request["messages"])
+        return next((reply for response, reply in sayings.items() if response in said), "Rating: [[4]]")
+
+    fake.says(saying)
+
+    def replay(example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": example["response"]}
+
+    judge = LLMJudge(fake.url, max_retries=0)
+    for result in (
+        evaluate(replay, rows, [judge], progress=False),
+        evaluate(replay, rows, [judge], progress=False, run_file=tmp_path / "r.sqlite"),
+    ):
+        assert result.summary["replay"]["num_unscored"] == 4
+        share = "the judge's reply could not be read in 3 of 8 rows of replay (37.5 %)"
+        assert [line for line in result.findings if share in line], result.findings

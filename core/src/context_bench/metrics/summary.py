@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from context_bench.aggregation import Columns, read_columns
+from context_bench.answers import UNREADABLE
 from context_bench.metrics.registry import RunMetric
 from context_bench.metrics.scores import check_score_field
 from context_bench.protocols import Metric
@@ -78,7 +79,11 @@ def summarise(
         for label, columns in columns_by_system.items()
     }
     if findings is not None:
-        findings += [*silent_evaluators(rows, summary), *weak_baseline(columns_by_system, baseline)]
+        findings += [
+            *silent_evaluators(rows, summary),
+            *unreadable_judges(rows, summary),
+            *weak_baseline(columns_by_system, baseline),
+        ]
     return summary
 
 
@@ -151,14 +156,34 @@ def silent_evaluators(rows: Sequence[EvalRow], summary: Mapping[str, Mapping[str
             yield f"{evaluator} scored none of {count} rows{of}{': ' + why if why else ''}."
 
 
+def unreadable_judges(rows: Sequence[EvalRow], summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a warning for each evaluator and system with replies of a judge that could not be read, with their share."""
+    asked = {
+        (system, evaluator): max(score["n"] - score["failed"] + score["unscored"] for score in scores.values())
+        for system, values in summary.items()
+        for evaluator, scores in values[SCORES].items()
+        if any(score["unscored"] for score in scores.values())
+    }
+    unread: dict[tuple[str, str], int] = {}
+    for system, evaluator, reason, count in _silences(rows) if asked else ():
+        if (system, evaluator) in asked and reason.startswith(UNREADABLE):
+            unread[system, evaluator] = unread.get((system, evaluator), 0) + count
+    for (system, evaluator), count in unread.items():
+        of = asked[system, evaluator]
+        yield f"{evaluator}: the judge's reply could not be read in {count} of {of} rows of {system} ({100 * count / of:.1f} %)."
+
+
+def _silences(rows: Sequence[EvalRow]) -> Iterable[tuple[Any, ...]]:
+    """Return system, evaluator, reason and number of rows, of rows that an evaluator had nothing to say about."""
+    if isinstance(rows, StoredRows):
+        return silences(rows.reader)
+    return ((row.system, name, why, 1) for row in rows if not row.is_extra for name, why in row.unscored.items())
+
+
 def _reasons(rows: Sequence[EvalRow], silent: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
     """Return how often each silent evaluator gave which reason, over the systems that it was silent for."""
     found: dict[str, dict[str, int]] = {}
-    if isinstance(rows, StoredRows):
-        told: Iterable[tuple[Any, ...]] = silences(rows.reader)
-    else:
-        told = ((row.system, name, why, 1) for row in rows if not row.is_extra for name, why in row.unscored.items())
-    for system, evaluator, reason, count in told:
+    for system, evaluator, reason, count in _silences(rows):
         if system in silent.get(evaluator, ()):
             reasons = found.setdefault(evaluator, {})
             reasons[reason] = reasons.get(reason, 0) + count

@@ -15,6 +15,7 @@ from typing import Any
 
 from context_bench_code.errors import SandboxError
 from context_bench_code.fork_server import ForkServer, ServerLostError
+from context_bench_code.inside.limits import patience
 from context_bench_code.verdict import Ending, Verdict, judge
 
 _NONCE_BYTES = 32
@@ -43,16 +44,18 @@ def converse(server: ForkServer, job: Mapping[str, Any], timeout: float, memory:
             end.close()
         with contextlib.suppress(OSError):  # a program that ended before it read its job says so in its status
             report.sendall(struct.pack("!Q", len(body)) + body + nonce)
-        printed, flooded = _drain(output.fileno(), status, timeout + _GRACE_SECONDS)
+        printed, flooded = _drain(output.fileno(), status, patience(timeout) + _GRACE_SECONDS)
         seconds = time.monotonic() - started
         told: dict[str, Any] = {} if flooded else _told(status)
         ending = Ending(
             report=_rest(report),
             output=printed,
             status=told.get("status"),
-            timed_out=told.get("timed_out", False),
+            was_killed=told.get("was_killed", False),
             flooded=flooded,
             seconds=seconds,
+            processor_seconds=told.get("processor_seconds", 0.0),
+            timeout=timeout,
         )
     return judge(ending, nonce, job["tests"])
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_bench.answers import NO_ANSWER, answer_of
+from context_bench.errors import UndecidedError
 from context_bench.records import Scores
 from context_bench_code import sandbox
 from context_bench_code.errors import SandboxError
@@ -26,12 +27,15 @@ class CodeExecution:
     fences and with talk around it. A row without tests or with tests that are no Python is unscored, and so is a
     response that is no text: `{}`. An empty response scores 0.0.
 
+    A program that has used up its processor time scores 0.0. One that has not, and is not done long after, is undecided: it may
+    sleep, or the machine may be busy or paused. That is an error of the row, which a rescore tries again.
+
     `details` holds `outcome` (passed, failed assertion, error, timeout, memory, exited early, crashed, output limit, no
     code found), `tier`, `seconds`, `form`, and of a failure what is known of `error`, `message`, `line`, `test` and
     `output`.
 
     Args:
-        timeout: Seconds that a program may take.
+        timeout: Seconds of processor time that a program may take.
         memory: Mebibytes of address space that it may use.
         allow_unsandboxed: Whether to run programs without isolation where no isolating sandbox works.
         tier: The sandbox to use instead of the strongest that works.
@@ -75,6 +79,7 @@ class CodeExecution:
 
         Raises:
             SandboxError: No program can be run here.
+            UndecidedError: The program did not get the processor time that it may take, or was killed from outside.
         """
         response = answer_of(processed)
         if response is None:
@@ -92,6 +97,8 @@ class CodeExecution:
         details = {"outcome": verdict.outcome, "tier": tier, "seconds": round(verdict.seconds, 4), **verdict.facts}
         if verdict.outcome == "broken tests":
             return Scores({}, {**details, "unscored": "the example's tests are no Python"})
+        if verdict.outcome == "undecided":
+            raise UndecidedError(f"Whether the code is right could not be seen: {verdict.facts['message']}.")
         return Scores({"pass_at_1": 1.0 if verdict.passed else 0.0}, details)
 
     def isolation(self) -> str:

@@ -20,8 +20,10 @@ OUTCOMES = (
     "output limit",
     "no code found",
     "broken tests",
+    "undecided",
 )
 _SAID_BY_PROGRAM = {"failed assertion", "error", "memory", "exited early", "no code found"}
+_BY_THE_KERNEL = (-signal.SIGXCPU, -signal.SIGKILL)  # how it ends what has used up its processor time
 _SHOWN_OUTPUT = 1000
 
 
@@ -33,17 +35,21 @@ class Ending:
         report: All bytes that came through the report channel.
         output: The last bytes that it printed.
         status: Its exit status, negative for a signal; None if nobody waited for it.
-        timed_out: Whether the fork server killed it for being late.
+        was_killed: Whether the fork server killed it, its time being up.
         flooded: Whether it printed more than it may.
-        seconds: From its start to its end.
+        seconds: From its start to its end, by the clock.
+        processor_seconds: The processor time that it got.
+        timeout: The processor time that it may have.
     """
 
     report: bytes
     output: bytes
     status: int | None
-    timed_out: bool
+    was_killed: bool
     flooded: bool
     seconds: float
+    processor_seconds: float
+    timeout: float
 
 
 @dataclass(frozen=True)
@@ -71,11 +77,13 @@ def judge(ending: Ending, nonce: bytes, tests: Sequence[str]) -> Verdict:
     if header.get("broken"):
         return Verdict("broken tests", ending.seconds, {"message": header["broken"]})
     facts = {"form": header["form"]} if "form" in header else {}
-    if rest == nonce and ending.status == 0 and not ending.timed_out and not ending.flooded:
+    if rest == nonce and ending.status == 0 and not ending.was_killed and not ending.flooded:
         return Verdict("passed", ending.seconds, facts)
     said = _object(rest.partition(b"\n")[0])
     outcome = _outcome(ending, said)
-    if outcome == "crashed":
+    if outcome == "undecided":
+        facts["message"] = _doubt(ending)
+    elif outcome == "crashed":
         facts["error"] = _signal_name(-(ending.status or 0))
     elif outcome in _SAID_BY_PROGRAM:
         facts |= {key: said[key] for key in ("error", "message") if isinstance(said.get(key), str)}
@@ -88,12 +96,23 @@ def judge(ending: Ending, nonce: bytes, tests: Sequence[str]) -> Verdict:
 def _outcome(ending: Ending, said: dict[str, Any]) -> str:
     if ending.flooded:
         return "output limit"
-    if ending.timed_out or ending.status == -signal.SIGXCPU:
+    if ending.processor_seconds >= ending.timeout and (ending.was_killed or ending.status in _BY_THE_KERNEL):
         return "timeout"
+    if ending.was_killed or ending.status == -signal.SIGKILL:
+        return "undecided"  # it got no processor, or no memory: what it would have done is not known
     if ending.status is not None and ending.status < 0:
         return "crashed"
     outcome = said.get("outcome")
     return outcome if isinstance(outcome, str) and outcome in _SAID_BY_PROGRAM else "exited early"
+
+
+def _doubt(ending: Ending) -> str:
+    if not ending.was_killed:
+        return "the program was killed from outside, as programs are when the machine runs out of memory"
+    return (
+        f"the program had not ended after {ending.seconds:.1f} s, in which it got {ending.processor_seconds:.2f} of the "
+        f"{ending.timeout:g} s of processor time that it may take: it slept, or the machine was busy or paused"
+    )
 
 
 def _place(said: dict[str, Any], tests: Sequence[str]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from context_bench_judge.verdict import read_verdict
 from context_bench_judging import Manners, Request, atalk, judge_model, talk
 from context_bench_judging.backends import AnthropicBackend, OpenAIBackend
 from context_bench_judging.language_model import configured
-from context_bench_judging.unreadable import UnreadableReply
+from context_bench_judging.unreadable import UnreadableReply, reason_of
 from context_bench_openai import ChatClient, ChatReply, EndpointError
 from context_bench_openai.models import offered_models
 
@@ -223,7 +223,7 @@ class LLMJudge:
                 other = compared_text(self._compare_with, row, original, processed)
                 score = yield from self._comparison(row, other, record)
         except (UnjudgeableRow, UnreadableReply, EndpointError) as cause:
-            return Scores(details={"unscored": str(cause), **record.details()})
+            return Scores(details={"unscored": reason_of(cause), **record.details()})
         return Scores({"judge_score": score}, record.details())
 
     def _rating(self, row: Row, record: Record) -> Generator[Request, ChatReply, float]:

@@ -15,7 +15,7 @@ from context_bench_judging.asking import Manners, Request
 from context_bench_judging.language_model import LanguageModel, judge_model, language_model
 from context_bench_judging.prompt_book import PromptBook
 from context_bench_judging.talking import atalk, talk
-from context_bench_judging.unreadable import UnreadableReply
+from context_bench_judging.unreadable import UnreadableReply, reason_of
 from context_bench_openai import ChatReply
 
 Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -138,7 +138,7 @@ class JudgedEvaluator:
         try:
             scores = yield from self._judgement(original, processed, asker)
         except (UnreadableReply, EndpointError) as cause:
-            return Scores({}, {"unscored": str(cause), **asker.transcript.details()})
+            return Scores({}, {"unscored": reason_of(cause), **asker.transcript.details()})
         return Scores(scores, {**getattr(scores, "details", {}), **asker.transcript.details()})
 
     def _judgement(self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker) -> Judgement:

@@ -23,7 +23,7 @@ class PythonUnitTesting(Scorer):
     Args:
         unit_test_dir: A folder with one test a file; files are taken in the order of their names.
         unit_tests: The tests themselves.
-        timeout: Seconds that a program may take.
+        timeout: Seconds of processor time that a program may take.
         memory: Mebibytes of address space that it may use.
         allow_unsandboxed: Whether to run programs without isolation where no isolating sandbox works.
 
@@ -123,6 +123,7 @@ class PythonUnitTesting(Scorer):
 
         Raises:
             SandboxError: No program can be run here.
+            UndecidedError: A program did not get the processor time that it may take.
         """
         return result_of(self._code.score({"test": unit_test, "entry_point": None}, {"response": candidate}))
 

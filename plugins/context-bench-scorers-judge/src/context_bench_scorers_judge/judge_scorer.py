@@ -12,6 +12,7 @@ from context_bench_http import EndpointError
 from context_bench_judging import Asker, LanguageModel, Manners, PromptBook, Request, UnreadableReply, atalk, talk
 from context_bench_judging.asker import changed_prompts
 from context_bench_judging.language_model import language_model
+from context_bench_judging.unreadable import reason_of
 from context_bench_openai import ChatReply
 from context_bench_scorers import Category, Scorer, ScoreResult, UserValueError
 
@@ -117,7 +118,7 @@ class JudgeScorer(Scorer):
         try:
             result = yield from self._judgement(case, asker)
         except (UnreadableReply, EndpointError) as cause:
-            return ScoreResult(None, INVALID, details={"unscored": str(cause), **asker.transcript.details()})
+            return ScoreResult(None, INVALID, details={"unscored": reason_of(cause), **asker.transcript.details()})
         return ScoreResult(result.score, result.category, details={**result.details, **asker.transcript.details()})
 
     def _cases(

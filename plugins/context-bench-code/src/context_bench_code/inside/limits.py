@@ -8,20 +8,29 @@ import resource
 
 MEBIBYTE = 1024 * 1024
 FILE_BYTES = 64 * MEBIBYTE
+_LEAST_PATIENCE, _PATIENCE = 5.0, 5.0
+
+
+def patience(timeout: float) -> float:
+    """Return the seconds by the clock after which nobody waits any more for a program with so much processor time.
+
+    Nothing follows from them: a machine that is busy or paused lets a program wait as a sleeping program does.
+    """
+    return _LEAST_PATIENCE + _PATIENCE * timeout
 
 
 def set_limits(timeout: float, memory: int, tasks: int | None) -> None:
     """Bound the time, memory (MiB), files and tasks of this process.
 
     Args:
-        timeout: Seconds; the limit is on processor time and stands behind the clock that the fork server watches.
+        timeout: Seconds of processor time; the limit stands behind the one that the fork server keeps.
         memory: Mebibytes of address space.
         tasks: How many threads and processes the user may have, or None for no limit. One means that neither can be
             started. The kernel counts them by user, so the process must have its final user id.
     """
     limits = {
         "RLIMIT_AS": memory * MEBIBYTE,
-        "RLIMIT_CPU": 2 * math.ceil(timeout) + 1,
+        "RLIMIT_CPU": math.ceil(timeout) + 1,
         "RLIMIT_FSIZE": FILE_BYTES,
         "RLIMIT_STACK": 8 * MEBIBYTE,
         "RLIMIT_NOFILE": 256,

@@ -118,10 +118,20 @@ def _fresh_module() -> types.ModuleType:
 
 
 def _take_tools_away() -> None:
-    """Nothing of this package, and no tracing: a trace function can jump over the lines of a test."""
+    """Nothing of this package, and no tracing: a trace function can jump over the lines of a test.
+
+    The functions are gone, and Python refuses their work where they are found again, as in a second copy of `sys`.
+    """
     del sys.settrace, sys.setprofile
+    sys.addaudithook(_refuse_tracing)
+    _bury(_refuse_tracing)
     for name in [name for name in sys.modules if name.startswith("context_bench_code")]:
         del sys.modules[name]
+
+
+def _refuse_tracing(event: str, _: object) -> None:
+    if event in ("sys.settrace", "sys.setprofile", "sys.monitoring.register_callback"):
+        raise PermissionError(f"{event} is not to be had here")
 
 
 def _receive(length: int) -> bytes:

@@ -2,7 +2,8 @@
 
 It runs no program's code itself. Over its control socket come, for each program, its limits and three descriptors: the
 report (job in, verdict out), the output, and the status, through which this server alone says how the program ended.
-It keeps the time, kills what is late or what nobody waits for any more, and dies with its runner.
+It kills what has used up its processor time, what has not ended long after, and what nobody waits for any more; it dies
+with its runner.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ import sys
 import time
 from typing import Any
 
+from context_bench_code.inside.limits import patience
 from context_bench_code.inside.program import live
 from context_bench_code.inside.walls import Bare, Cell, Jail, Walls
 
 REQUEST = struct.Struct("!dq")
-"""A program's limits: seconds, mebibytes."""
+"""A program's limits: seconds of processor time, mebibytes."""
 
 _DESCRIPTORS = 4096
+_PROCESS_CLOCK = 2  # with the complement of a process id above it, Linux's name for the processor time of that process
+_SHORTEST = 0.01
 _WARM = (
     "abc",
     "array",
@@ -109,11 +113,27 @@ def _walls(configuration: dict[str, Any]) -> Walls:
 
 
 class _Running:
-    def __init__(self, status: socket.socket, deadline: float, directory: str) -> None:
+    def __init__(self, pid: int, status: socket.socket, timeout: float, directory: str) -> None:
         self.status = status
-        self.deadline = deadline
         self.directory = directory
-        self.timed_out = False
+        self.timeout = timeout
+        self.was_killed = False
+        self.look_again = time.monotonic() + timeout  # before then it cannot have used up its time, unless by threads
+        self._clock = ~pid << 3 | _PROCESS_CLOCK
+        self._deadline = time.monotonic() + patience(timeout)
+
+    def is_over(self) -> bool:
+        """Whether its time is up, by the processor or by the clock; if not, when to look again."""
+        now = time.monotonic()
+        left = self.timeout - self._spent()
+        self.look_again = min(self._deadline, now + max(left, _SHORTEST))
+        return left <= 0 or self._deadline <= now
+
+    def _spent(self) -> float:
+        try:
+            return time.clock_gettime(self._clock)
+        except (OSError, AttributeError):  # macOS, where its own limit has to do; or it has just ended
+            return 0.0
 
 
 class _Server:
@@ -173,19 +193,19 @@ class _Server:
             return
         if pid == 0:
             live(report, output, self._walls, directory, timeout, memory)
-        self._running[pid] = _Running(status, time.monotonic() + timeout, directory)
+        self._running[pid] = _Running(pid, status, timeout, directory)
         self._poller.register(status, 0)  # only to hear that the runner has closed its end
 
     def _milliseconds_left(self) -> int | None:
-        first = min((program.deadline for program in self._running.values()), default=math.inf)
+        first = min((program.look_again for program in self._running.values()), default=math.inf)
         return None if first == math.inf else max(0, math.ceil((first - time.monotonic()) * 1000))
 
     def _kill_late(self) -> None:
         now = time.monotonic()
         for pid, program in self._running.items():
-            if program.deadline <= now:
-                program.timed_out = True
-                program.deadline = math.inf
+            if program.look_again <= now and program.is_over():
+                program.was_killed = True
+                program.look_again = math.inf
                 os.kill(pid, signal.SIGKILL)
 
     def _kill_unwanted(self, descriptor: int) -> None:
@@ -196,28 +216,32 @@ class _Server:
 
     def _reap(self) -> None:
         while self._running:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, status, used = os.wait4(-1, os.WNOHANG)
             if not pid:
                 return
-            program = self._running.pop(pid, None)
-            if program is not None:
-                self._finish(program, os.waitstatus_to_exitcode(status))
+            self._finish(self._running.pop(pid, None), status, used)
 
-    def _finish(self, program: _Running, status: int) -> None:
+    def _finish(self, program: _Running | None, status: int, used: resource.struct_rusage) -> None:
+        if program is None:
+            return
         with contextlib.suppress(KeyError):
             self._poller.unregister(program.status)
         self._walls.clear(program.directory)
-        _tell(program.status, status=status, timed_out=program.timed_out)
+        spent = used.ru_utime + used.ru_stime
+        _tell(
+            program.status,
+            status=os.waitstatus_to_exitcode(status),
+            was_killed=program.was_killed,
+            processor_seconds=spent,
+        )
         program.status.close()
 
     def _end(self) -> None:
         for pid in self._running:
             os.kill(pid, signal.SIGKILL)
         while self._running:
-            pid, status = os.waitpid(-1, 0)
-            program = self._running.pop(pid, None)
-            if program is not None:
-                self._finish(program, os.waitstatus_to_exitcode(status))
+            pid, status, used = os.wait4(-1, 0)
+            self._finish(self._running.pop(pid, None), status, used)
 
 
 def _tell(channel: socket.socket, /, **what: Any) -> None:
