@@ -16,7 +16,8 @@ Every file `*.toml` beside this script is a part of the list. To add a mutation,
     seconds = 60                                     # optional: after so long a test that hangs counts as failed; 300
 
 The tests named must pass on the code as it is, and one of them must fail on the mutated one. A mutation that lives, or that no
-longer fits the code, is an error. Everything happens in a copy; the packages are imported from there.
+longer fits the code, is an error. Everything happens in a copy, which the packages are imported from;
+it takes an environment in which all of them are installed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,15 +105,33 @@ def copied(folder: Path) -> Path:
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name)
+    for source in sources(copy):
+        _install(source)
     if (ROOT.parent / "shared").exists():
         (folder / "shared").symlink_to((ROOT.parent / "shared").resolve())
     return copy
 
 
+def sources(copy: Path) -> list[Path]:
+    """Return the folders of the copy that hold our packages."""
+    return [copy / "core" / "src", *sorted(copy.glob("plugins/*/src"))]
+
+
+def _install(source: Path) -> None:
+    """Lay what the environment says of a distribution beside its package, as if it had been installed there."""
+    project = "context-bench" if source.parent.name == "core" else source.parent.name
+    found = distribution(project)
+    info = source / f"{project.replace('-', '_')}-{found.version}.dist-info"
+    info.mkdir()
+    for name in ("METADATA", "entry_points.txt"):
+        (info / name).write_text(found.read_text(name) or "", "utf-8")
+    files = sorted(file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file())
+    (info / "RECORD").write_text("".join(f"{file},,\n" for file in files), "utf-8")
+
+
 def passes(copy: Path, mutation: Mutation) -> tuple[bool, str]:
     """Run a mutation's tests in the copy; return whether they pass, and pytest's last words."""
-    sources = [copy / "core" / "src", *sorted(copy.glob("plugins/*/src"))]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sources)), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sources(copy))), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutation.tests]
     try:
         done = subprocess.run(
