@@ -1,26 +1,31 @@
-"""A pace: how much of one thing - requests, tokens - goes to an endpoint in a second, and what was sent when."""
+"""A pace: how much of one thing - requests, tokens - goes to an endpoint, so that no window of its own holds too much."""
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left, bisect_right
 
 from context_bench.runner.rate_headers import Advice
 
 _MARGIN = 0.97
 _CATCH_UP = 1.5
-_ALIKE = 0.7
+_SPREAD = 1.1
+_ALIKE, _OTHER, _SURE, _ENOUGH = 0.1, 1.5, 2, 4
+_LATE, _JITTER = 1.02, 0.02
 _ROUND = (1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 3600.0)
 
 
 class Pace:
-    """Spreads what is sent evenly.
+    """Spreads what is sent, and counts it in a window that slides, where a window is known.
+
+    A limit that is kept in every window that slides is kept by a server that counts in windows of its own, and by one
+    that fills up again, too.
 
     Args:
         known: What the user allows in a second at most; None for no limit.
         learned: What was learned in an earlier session.
 
     Attributes:
-        pace: What is sent in a second at most; None while no limit is known.
+        pace: What is sent in a second in the long run; None while no limit is known.
         longest_reset: Seconds that the endpoint said at most until all is there again; 0 while it has said nothing.
     """
 
@@ -29,12 +34,15 @@ class Pace:
         self._said: float | None = None
         self._is_sure = self._is_refuted = False
         self.pace: float | None = None
-        self._next = 0.0
-        self._latest = 0.0
+        self._limit = 0.0  # of the window that slides; none while it is 0
+        self.sent = Ledger()
+        self._span: tuple[float, float, float] | None = None
+        self._next = self._latest = 0.0
         self._left: float | None = None
         self._left_until = 0.0
         self.longest_reset = 0.0
         self._before: tuple[float, float] | None = None
+        self._fillings = 0
         if learned is not None:
             self.learn(learned)
         elif known is not None:
@@ -45,42 +53,73 @@ class Pace:
         """What was learned; None where only the user knows, or nobody."""
         return None if self.pace == self._known else self.pace
 
-    def wait(self, now: float) -> float:
-        """Return the seconds until more may be sent; 0 or less lets it go now."""
-        if self._left is not None and now < self._left_until and self._left < 1.0:
-            return self._left_until - now
-        return 0.0 if self.pace is None else self._next - now
+    @property
+    def is_told(self) -> bool:
+        """Whether the endpoint has said what it allows."""
+        return self._said is not None
+
+    def wait(self, now: float, amount: float) -> float:
+        """Return the seconds until so much may be sent; 0 or less lets it go now."""
+        wait = 0.0 if self.pace is None else self._next - now
+        if self._left is not None and now < self._left_until and self._left < max(1.0, amount):
+            wait = max(wait, self._left_until - now)
+        if self._limit and self.pace:
+            seconds = _LATE * self._limit / self.pace + _JITTER
+            wait = max(wait, self.sent.wait(now, seconds, self._limit - amount))
+        return wait
 
     def spend(self, now: float, amount: float) -> None:
         """Count what is sent. A late sleeper may make up for it, so that a busy machine keeps the pace."""
         self._latest = amount
+        self.sent.add(now, amount)
         if self._left is not None:
             self._left -= amount
         if self.pace is not None:
-            self._next = max(self._next, now - _CATCH_UP * amount / self.pace) + amount / self.pace
+            share = amount / (self.pace * (_SPREAD if self._limit else 1.0))
+            self._next = max(self._next, now - _CATCH_UP * share) + share
 
-    def debit(self, amount: float) -> None:
-        """Count what was sent beyond what :meth:`spend` was told."""
-        if self.pace is not None:
-            self._next += amount / self.pace
+    def settle(self, sent: float, amount: float) -> None:
+        """Count what a request was found to be, in place of what :meth:`spend` was told; nothing where it was refused."""
+        beyond = self.sent.settle(sent, amount)
+        if self.pace is not None and not self._limit:
+            self._next += beyond / self.pace
+        self._follow()
 
     def rescale(self, factor: float) -> None:
         """Follow what is counted, when it is found to be more or less than it was taken to be."""
-        if self.pace is not None and self._said is None and self.pace != self._known:
-            self._set(self.pace * factor)
+        self.sent.rescale(factor)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Let what was learned from what was sent follow it, until all of that is known."""
+        if self._span is not None and self.pace is not None:
+            first, last, before = self._span
+            now = self.sent.since(first, last)
+            if before and now and now != before:
+                self._limit *= now / before
+                self._set(self.pace * now / before)
+            self._span = None if self.sent.is_known(first, last) else (first, last, now)
 
     def restart(self, now: float) -> None:
         """Begin to spread anew, without debts, after what was sent at this moment."""
         self._next = now if self.pace is None else now + self._latest / self.pace
 
-    def learn(self, pace: float) -> None:
-        """Take a pace that was estimated; what the endpoint says of itself counts more, unless it had to be guessed from."""
+    def learn(self, pace: float, limit: float = 0.0, span: tuple[float, float] | None = None) -> None:
+        """Take a pace that was estimated; what the endpoint says of itself counts more, unless it had to be guessed from.
+
+        Args:
+            pace: How much in a second.
+            limit: How much of it may go at once, as far as a window is known.
+            span: Between which moments was sent what this was learned from.
+        """
         if self._said is None or not self._is_sure:
             self._said, self._is_refuted = None, True
+            self._limit = limit
+            self._span = None if span is None else (*span, self.sent.since(*span))
             self._set(pace)
 
     def slow_down(self, factor: float) -> None:
-        """Take a share of the pace."""
+        """Take a share of the pace: the window that slides grows as much longer."""
         if self.pace is not None:
             self._set(self.pace * factor)
 
@@ -106,6 +145,7 @@ class Pace:
             if said is not None and is_news and (self._is_sure or not self._is_refuted):
                 self._said = said
                 self._set(_MARGIN * said)
+                self._limit = limit if advice.window or self._fillings < _SURE else 0.0
         if left is not None and reset is not None and self._before is not None:
             self._left = left - spent
             self._left_until = min(sent + reset, now + reset)
@@ -113,17 +153,22 @@ class Pace:
     def _rate_said(self, limit: float, left: float | None, reset: float | None, window: float | None) -> float | None:
         """Return the rate that a limit means: by its window, or by how its reset moves.
 
-        Where more is spent and the reset comes later, it is a bucket that fills up again; else a window that ends.
+        Where twice as much is spent and all is there again in twice the time, it is a bucket that fills up; else a window.
         """
-        before, self._before = self._before, None if left is None or reset is None else (left, reset)
         if window:
             return limit / window
         if left is None or not reset:
             return None
-        if before is not None and left < before[0] and reset > before[1]:
-            filling, earlier = (limit - left) / reset, (limit - before[0]) / max(before[1], 1e-9)
-            if _ALIKE * filling <= earlier <= filling / _ALIKE:
-                self.longest_reset = 0.0
+        used = limit - left
+        if used >= _ENOUGH:
+            before, filling = self._before, used / reset
+            if before is None:
+                self._before = used, filling
+            elif not before[0] / _OTHER < used < before[0] * _OTHER:
+                ratio, tolerance = filling / before[1], _ALIKE + 1.0 / min(used, before[0])
+                self._fillings = self._fillings + 1 if 1.0 - tolerance / 2.0 < ratio < 1.0 + tolerance else 0
+                self._before = used, filling
+            if self._fillings >= _SURE:
                 return filling
         if reset > self.longest_reset:
             self.longest_reset = next((whole for whole in _ROUND if reset <= whole <= 1.05 * reset + 0.02), reset)
@@ -133,82 +178,132 @@ class Pace:
         self.pace = pace if self._known is None else min(pace, self._known)
 
 
-_SLICE = 0.05
-_REMEMBERED = 12_000  # ten minutes
+_REMEMBERED = 60_000
+_VARIED = 0.05
 
 
-class Sendings:
-    """Counts what was sent and not refused.
-
-    Attributes:
-        total: Requests sent at all.
-    """
+class Ledger:
+    """What was sent and not refused, and when."""
 
     def __init__(self) -> None:
-        self.total = 0
-        self._slices: deque[list[float]] = deque(
-            maxlen=_REMEMBERED
-        )  # [number of the slice, requests, estimated tokens]
+        self._moments: list[float] = []
+        self._amounts: list[float] = []
+        self._is_settled: list[bool] = []
+        self._known = 0  # all before it is settled
+        self._first, self._inside = 0, 0.0  # of the window that was asked for last
+
+    def add(self, now: float, amount: float) -> None:
+        """Count what is sent."""
+        self._moments.append(now)
+        self._amounts.append(amount)
+        self._is_settled.append(False)
+        self._inside += amount
+        if len(self._moments) > 2 * _REMEMBERED:
+            self._inside -= sum(self._amounts[self._first : _REMEMBERED])
+            del self._moments[:_REMEMBERED], self._amounts[:_REMEMBERED], self._is_settled[:_REMEMBERED]
+            self._first, self._known = max(0, self._first - _REMEMBERED), max(0, self._known - _REMEMBERED)
+
+    def settle(self, sent: float, amount: float) -> float:
+        """Count what was sent at a moment as so much, and return by how much that is more than before."""
+        number = bisect_right(self._moments, sent + 1e-6) - 1
+        while number >= 0 and self._is_settled[number]:
+            number -= 1
+        if number < 0:
+            return 0.0
+        beyond = amount - self._amounts[number]
+        self._amounts[number] = amount
+        self._is_settled[number] = True
+        if number >= self._first:
+            self._inside += beyond
+        return beyond
+
+    def rescale(self, factor: float) -> None:
+        """Count what is not settled as so many times as much."""
+        while self._known < len(self._moments) and self._is_settled[self._known]:
+            self._known += 1
+        if abs(factor - 1.0) > 1e-9:
+            for number in range(self._known, len(self._moments)):
+                if not self._is_settled[number]:
+                    self._inside += (factor - 1.0) * self._amounts[number] * (number >= self._first)
+                    self._amounts[number] *= factor
+
+    def is_known(self, first: float, last: float) -> bool:
+        """Whether all that was sent between two moments is settled."""
+        return all(self._is_settled[bisect_left(self._moments, first) : bisect_right(self._moments, last)])
+
+    def since(self, moment: float, until: float = float("inf")) -> float:
+        """Return what was sent from one moment to another, both counted in."""
+        return sum(self._amounts[bisect_left(self._moments, moment) : bisect_right(self._moments, until)])
+
+    def wait(self, now: float, seconds: float, room: float) -> float:
+        """Return the seconds until so many seconds hold no more than there is room for."""
+        moments, amounts = self._moments, self._amounts
+        while self._first < len(moments) and moments[self._first] <= now - seconds:
+            self._inside -= amounts[self._first]
+            self._first += 1
+        while self._first and moments[self._first - 1] > now - seconds:
+            self._first -= 1
+            self._inside += amounts[self._first]
+        beyond, number = self._inside - room, self._first
+        while beyond > 1e-6 and number < len(moments):
+            beyond -= amounts[number]
+            number += 1
+        return moments[number - 1] + seconds - now if number > self._first else 0.0
+
+    def is_record(self, window: float, now: float) -> bool:
+        """Whether in no window before as much was answered as in the one that ends now."""
+        latest, first, inside = self.since(now - window), 0, 0.0
+        for moment, amount in zip(self._moments, self._amounts, strict=True):
+            if moment > now - window:
+                return True
+            inside += amount
+            while self._moments[first] <= moment - window:
+                inside -= self._amounts[first]
+                first += 1
+            if inside > latest:
+                return False
+        return True
+
+
+class Spread:
+    """A mean and how much single numbers differ from it (Welford 1962)."""
+
+    def __init__(self) -> None:
         self._count = 0
-        self._mean = self._squares = 0.0
+        self.mean = self._squares = 0.0
+
+    def add(self, number: float) -> None:
+        """Take one more number."""
+        self._count += 1
+        beyond = number - self.mean
+        self.mean += beyond / self._count
+        self._squares += beyond * (number - self.mean)
+
+    @property
+    def variation(self) -> float:
+        """The standard deviation over the mean; 0 while nobody knows."""
+        return float((self._squares / self._count) ** 0.5 / self.mean) if self._count > 1 and self.mean else 0.0
+
+
+class Estimates:
+    """What tokens requests turn out to have, beside what was estimated."""
+
+    def __init__(self) -> None:
+        self._noted, self._found = Spread(), Spread()
         self._estimated = self._actual = 0.0
         self._ratio = 1.0
 
-    def add(self, now: float, estimate: float) -> None:
-        """Count a request, with the tokens that it is estimated to have."""
-        self.total += 1
-        number = int(now / _SLICE)
-        if not self._slices or self._slices[-1][0] < number:
-            self._slices.append([number, 0.0, 0.0])
-        self._slices[-1][1] += 1.0
-        self._slices[-1][2] += estimate
-
-    def take_back(self, sent: float, estimate: float) -> None:
-        """Count a request no more: it was refused."""
-        found = self._slice(sent)
-        if found is not None:
-            found[1] -= 1.0
-            found[2] -= estimate
-
-    def since(self, moment: float, until: float = float("inf")) -> tuple[float, float]:
-        """Return the requests and the tokens that were sent from a moment on."""
-        first, last = int(moment / _SLICE), until / _SLICE
-        requests = tokens = 0.0
-        for number, more, some in reversed(self._slices):
-            if number < first:
-                break
-            if number <= last:
-                requests += more
-                tokens += some
-        return max(0.0, requests), max(0.0, tokens * self._ratio if tokens else requests * self._mean)
-
-    def is_record(self, window: float, now: float) -> bool:
-        """Whether in no window before as many requests were answered as in the one that ends now."""
-        width = int(window / _SLICE)
-        end = int(now / _SLICE)
-        latest = earlier = running = 0.0
-        behind = iter(self._slices)
-        tail = next(behind, None)
-        for number, requests, _ in self._slices:
-            running += requests
-            while tail is not None and tail[0] <= number - width:
-                running -= tail[1]
-                tail = next(behind, None)
-            if number <= end - width:
-                earlier = max(earlier, running)
-        latest = self.since(now - window)[0]
-        return latest >= earlier
+    def note(self, estimate: float) -> None:
+        """Take what a request is estimated to have."""
+        self._noted.add(estimate)
 
     def charge(self, estimate: float) -> float:
         """Return the tokens that a request is taken to have: its estimate, as estimates were borne out; else the mean."""
-        return estimate * self._ratio if estimate else self._mean
+        return estimate * self._ratio if estimate else self._found.mean
 
     def learn(self, tokens: float, estimate: float) -> float:
         """Take the tokens that a request had, beside what was estimated; return what all tokens are to be multiplied by."""
-        self._count += 1
-        beyond = tokens - self._mean
-        self._mean += beyond / self._count
-        self._squares += beyond * (tokens - self._mean)
+        self._found.add(tokens)
         if not estimate:
             return 1.0
         self._estimated += estimate
@@ -217,15 +312,6 @@ class Sendings:
         return self._ratio / before
 
     @property
-    def variation(self) -> float:
-        """How much the tokens of requests vary: their standard deviation over their mean."""
-        if self._count < 2 or not self._mean:
-            return 0.0
-        return float((self._squares / self._count) ** 0.5 / self._mean)
-
-    def _slice(self, moment: float) -> list[float] | None:
-        number = int(moment / _SLICE)
-        for found in reversed(self._slices):
-            if found[0] <= number:
-                return found if found[0] == number or number - found[0] <= 1 else None
-        return None
+    def do_vary(self) -> bool:
+        """Whether the tokens of requests differ, so that a limit of tokens is another one than a limit of requests."""
+        return max(self._noted.variation, self._found.variation) > _VARIED

@@ -1,10 +1,14 @@
 """Rates: what an endpoint allows, in requests and in tokens a second, learned from what it says and from what it refuses.
 
 What it says counts (:mod:`context_bench.runner.rate_headers`). What it says nothing of is estimated in requests, not in
-seconds: nobody knows whether 50 answers and a refusal mean 50 a second or 50 a minute. So after a refusal one request is sent
-after one second, two, five and so on, as far as the requests before allow such a window at all; the first one that is
-answered tells the window, and what was answered in the window tells the limit. From then on requests are spread evenly.
-A refusal later on takes a little back, and a quiet time gives a little more.
+seconds: nobody knows whether 50 answers and a refusal mean 50 a second or 50 a minute. So after a refusal nothing is sent but
+single requests, after one second, two, five and so on, as far as the requests before allow such a window at all. The first
+that is answered tells a window, and what was answered until then tells its limit.
+
+That is a guess: a bucket that fills up again has room long before a window is over. Where the guess is refuted - refused
+though its window had room, or shut for longer than its window - the mean between two such moments holds: whatever way a
+server counts, what it answered from one moment at which it had just let go to the next is what it allows. From then on a
+refusal takes a little back, and a quiet time gives a little more.
 """
 
 from __future__ import annotations
@@ -12,27 +16,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from context_bench.runner.pace import Pace, Sendings
+from context_bench.runner.pace import Estimates, Pace
 from context_bench.runner.rate_headers import Advice
 
 WINDOWS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0)
 """Seconds for which endpoints count; the longest is doubled where it is not enough."""
 
+_FINER = (1.5, 3.0, 4.0, 6.0, 8.0, 12.0, 15.0, 25.0, 40.0, 50.0, 90.0)
+_MANY = 100.0
 _USUAL = (1.0, 10.0, 60.0)
-_MARGIN, _FALL = 0.97, 0.96
+_MARGIN, _FALL = 0.98, 0.96
 _LATE = 1.02
 _LEAST_FREEZE, _SHARE_OF_WINDOW = 0.3, 0.05
 _LONGEST_FREEZE = 300.0
 _NEAR, _STEP, _UNSURE_STEP, _LARGEST_STEP = 0.99, 0.02, 0.08, 0.25
-_UNSURE_QUIET = 10.0
+_UNSURE_QUIET, _QUIET_REQUESTS = 10.0, 8.0
 _PATIENCE, _LONGEST_PATIENCE = 8.0, 64.0
-_SNAP = 0.75
-_FEW, _LEAST = 5.0, 0.1
-_LEAST_FALL, _OFTEN, _LONG = 0.6, 8.0, 3.0
-_STEADY, _LONG_FREEZE = 0.7, 0.3
-_TRIALS = ((1000.0, 0.1), (300.0, 0.3))
+_FEW, _FEW_OF_TOKENS = 5.0, 20.0
+_FULL = 0.7
+_SPAN = 5.0
 _OTHER_KIND = 1.25
-_VARIED = 0.05
+_SHORT_FREEZE, _SHORT_SHARE = 1.5, 0.1
+_LEAST_FALL, _LEAST_FALL_OF_WINDOW = 0.6, 0.92
+_LEFT_OVER, _MANY_ENOUGH = 3.0, 30.0
+_DOUBTS, _TOLD_FALL = 3, 0.98
+_TRIALS = ((1000.0, 0.1), (300.0, 0.3))
 
 
 class Rates:
@@ -48,24 +56,28 @@ class Rates:
         self.tokens = Pace(tokens, learned.get("tokens"))
         self.refusals = 0
         self._window: float | None = learned.get("window")
-        self._sendings = Sendings()
-        self._cycle = self._cycle_before = 0.0
+        self._estimates = Estimates()
+        self._cycle = 0.0  # when the endpoint last let go
+        self._began: float | None = None
+        self._released: list[float] = []  # such moments
+        self._refusals: list[float] = []  # first refusals, each before one of them
+        self._doubts = 0
+        self._binds_tokens = False
+        self._guessed: Any = None  # requests, tokens, window, span
         self._frozen_at: float | None = None
         self._frozen_until = 0.0
         self._frozen_before = 0.0
+        self._shut_at = 0.0  # the latest moment at which it is known to have allowed nothing
         self._candidates: list[float] = []
-        self._is_probing = False
         self._probe: float | None = None
-        self._repeated = 0
+        self._probes = 0
         self._refusal_seconds = 0.05
         self._latency = 0.0
         self._changed_at = 0.0
         self._step, self._patience = _STEP, _PATIENCE
         self._ceiling: float | None = None
         self._is_unsure = False
-        self._first_resumed: float | None = None
-        self._refused_at = -float("inf")
-        self._cycles: list[tuple[float, float]] = []
+        self._crept = 1.0
 
     def learned(self) -> dict[str, Any]:
         """Return what is known of the limits, for the next session."""
@@ -75,25 +87,22 @@ class Rates:
     def wait(self, now: float, tokens: float) -> float:
         """Return the seconds until the next request may be sent; 0 or less lets it go now."""
         if self._frozen_at is not None:
-            if now < self._frozen_until:
+            if self._probe is None:
                 return self._frozen_until - now
-            if self._is_probing:
-                if self._probe is None:
-                    return 0.0
-                patience = self._probe + max(0.1, 3.0 * self._refusal_seconds) - now
-                if patience > 0:
-                    return patience
+            patience = self._probe + max(0.1, 3.0 * self._refusal_seconds) - now
+            if patience > 0:
+                return patience
             self._resume(now)
-        return max(self.requests.wait(now), self.tokens.wait(now))
+        return max(self.requests.wait(now, 1.0), self.tokens.wait(now, self._estimates.charge(tokens)))
 
     def sent(self, now: float, tokens: float) -> None:
         """Take note that a request is sent."""
-        if not self._sendings.total:
-            self._cycle = self._changed_at = now
-        self._sendings.add(now, tokens)
+        if self._began is None:
+            self._began = self._cycle = self._changed_at = now
+        self._estimates.note(tokens)
         self.requests.spend(now, 1.0)
-        self.tokens.spend(now, self._sendings.charge(tokens))
-        if self._frozen_at is not None and self._is_probing and self._probe is None:
+        self.tokens.spend(now, self._estimates.charge(tokens))
+        if self._frozen_at is not None and self._probe is None:
             self._probe = now
 
     def answered(
@@ -102,15 +111,15 @@ class Rates:
         """Learn from an answer; ``said`` is what it said of requests, ``of_tokens`` of tokens."""
         sent = now - seconds
         self._latency = max(seconds, 0.9 * self._latency)
+        self.requests.settle(sent, 1.0)
         if tokens:
-            self.tokens.debit(tokens - self._sendings.charge(expected))
-            self.tokens.rescale(self._sendings.learn(tokens, expected))
+            self.tokens.settle(sent, tokens)
+            self.tokens.rescale(self._estimates.learn(tokens, expected))
         if said is not None or of_tokens is not None:
-            requests_after, tokens_after = self._sendings.since(sent)
             if said is not None:
-                self.requests.advise(said, sent, now, max(0.0, requests_after - 1.0))
+                self.requests.advise(said, sent, now, max(0.0, self.requests.sent.since(sent) - 1.0))
             if of_tokens is not None:
-                self.tokens.advise(of_tokens, sent, now, max(0.0, tokens_after - tokens))
+                self.tokens.advise(of_tokens, sent, now, max(0.0, self.tokens.sent.since(sent) - tokens))
         if self._frozen_at is not None and self._probe is not None and sent >= self._probe - 1e-6:
             self._resume(now)
         self._creep(now)
@@ -128,7 +137,8 @@ class Rates:
         sent = now - seconds
         self.refusals += 1
         self._refusal_seconds = max(seconds, 0.5 * self._refusal_seconds)
-        self._sendings.take_back(sent, expected)
+        self.requests.settle(sent, 0.0)
+        self.tokens.settle(sent, 0.0)
         for pace, advice in ((self.requests, said), (self.tokens, of_tokens)):
             if advice is not None:
                 pace.advise(advice, sent, now, 0.0)
@@ -137,154 +147,190 @@ class Rates:
         if self._frozen_at is None:
             if sent < self._frozen_before:
                 return  # sent before the last brake took hold: it says nothing new
+            self._frozen_at, self._probe, self._probes = sent, None, 0
+            self._candidates = self._possible_windows(now)
             self._freeze(now, asked)
         elif self._probe is not None and sent >= self._probe - 1e-6:
             self._probe = None
-            self._repeated += 1
-            self._freeze_again(now, asked)
+            self._probes += 1
+            self._freeze(now, asked)
         elif asked is not None:
             self._frozen_until = max(self._frozen_until, now + min(asked, _LONGEST_FREEZE))
 
     # The brake.
 
     def _freeze(self, now: float, asked: float | None) -> None:
-        self._frozen_at = now
-        self._is_probing, self._probe = False, None
-        if self._is_repeated(now):
-            self._repeated += 1
-        else:
-            self._repeated = 0
-        if asked is not None and not self._repeated:
-            self._frozen_until = now + min(asked, _LONGEST_FREEZE)
-            return
-        self._candidates = self._possible_windows(now)
-        self._is_probing = True
-        self._freeze_again(now, asked)
-
-    def _freeze_again(self, now: float, asked: float | None) -> None:
+        """Say when a single request is sent next."""
         assert self._frozen_at is not None
-        least = _LEAST_FREEZE * 2.0 ** min(self._repeated, 10) if asked is not None else _LEAST_FREEZE
+        self._shut_at = now if asked is None else now + min(asked, _LONGEST_FREEZE) - 1.0
         if asked is not None:
+            least = _LEAST_FREEZE * 2.0 ** min(self._probes, 10) if self._probes else 0.0
             self._frozen_until = now + min(max(asked, least), _LONGEST_FREEZE)
-        elif self._is_steady(self._frozen_at) and self._window is not None:
-            seconds = _SHARE_OF_WINDOW * self._window * 2.0**self._repeated
-            self._frozen_until = now + max(least, min(seconds, self._window))
+        elif self._is_full(self._frozen_at) and self._window is not None and now - self._frozen_at < self._window:
+            seconds = _SHARE_OF_WINDOW * self._window * 2.0**self._probes
+            self._frozen_until = now + max(_LEAST_FREEZE, min(seconds, self._window))
         else:
-            while self._candidates and self._moment(self._candidates[0]) < now + least:
+            while self._candidates and self._moment(self._candidates[0]) < now + _LEAST_FREEZE:
                 self._candidates.pop(0)
             if not self._candidates:
                 self._candidates = [max(WINDOWS[-1], 2.0 * (now - self._cycle))]
-            moment = self._moment(self._candidates[0])
             gap = max(1.0, self._share_to_wait() * (now - self._frozen_at))
-            self._frozen_until = max(now + least, min(moment, now + gap))
+            self._frozen_until = max(now + _LEAST_FREEZE, min(self._moment(self._candidates[0]), now + gap))
 
     def _share_to_wait(self) -> float:
         """Return how long to wait for the next trial, as a share of what was waited: many answers pay for many trials."""
-        answers = self._sendings.since(self._cycle)[0]
+        answers = self.requests.sent.since(self._cycle)
         return next((share for least, share in _TRIALS if answers >= least), 100.0)
 
     def _moment(self, window: float) -> float:
         """Return when a window of so many seconds is over for sure."""
-        return self._beginning(window) + _LATE * window + 0.02
-
-    def _beginning(self, window: float) -> float:
-        """Return when the window of so many seconds began at the latest in which a request was refused."""
         assert self._frozen_at is not None
-        return self._cycle if self._cycle + window > self._frozen_at else self._frozen_at
+        began = self._cycle if self._cycle + window > self._frozen_at else self._frozen_at
+        return began + _LATE * window + 0.02
 
     def _possible_windows(self, now: float) -> list[float]:
         """Return the windows that what was answered before allows: none in which more was answered earlier."""
-        if self.requests.pace is not None and self._window is not None:
-            least = max(self._window, now - self._cycle)
-            return [window for window in WINDOWS if window > least]
-        return [window for window in WINDOWS if self._sendings.is_record(window, now)]
+        finer = _FINER if self.requests.sent.since(self._cycle) >= _MANY else ()
+        return [window for window in sorted(WINDOWS + finer) if self.requests.sent.is_record(window, now)]
 
-    def _is_steady(self, now: float) -> bool:
-        """Whether the rate was kept for longer than the window: then it is only a little too high."""
-        return (
-            self.requests.pace is not None and self._window is not None and now - self._cycle > _STEADY * self._window
-        )
-
-    def _is_repeated(self, now: float) -> bool:
-        """Whether the endpoint refuses at once what it was asked after the last brake."""
-        return self._frozen_before > 0 and self._sendings.since(self._cycle)[0] < 1.0 and now - self._cycle < 1.0
+    def _is_full(self, now: float) -> bool:
+        """Whether the window is used as far as it is known to be: then the rate is only a little too high."""
+        if self.requests.pace is None or self._window is None:
+            return False
+        return now - self._cycle > _FULL * self._window
 
     def _resume(self, now: float) -> None:
         """Let the brake go, with a rate for what was learned."""
         assert self._frozen_at is not None
-        frozen_at = self._frozen_at
-        again = self._probe if self._probe is not None else max(self._frozen_until, frozen_at)
-        if self._is_steady(frozen_at) and again - frozen_at <= max(1.0, _LONG_FREEZE * (self._window or 0.0)):
+        again = self._probe if self._probe is not None else now
+        frozen_at, window = self._frozen_at, self._window
+        froze = again - frozen_at
+        answered = self.requests.sent.since(self._cycle, again - 1e-6)
+        if (self.requests.is_told or self.tokens.is_told) and self._doubts < _DOUBTS:
+            self._doubts += 1
+            self._slow_down(_TOLD_FALL)
+        elif window is None or (len(self._refusals) == 1 and answered < _LEFT_OVER):
+            self._guess(frozen_at, again)
+        elif self._is_other_kind(frozen_at):
+            self._bind()
+        elif self._is_full(frozen_at) and froze <= max(_SHORT_FREEZE, 0.3 * window):
             self._step, self._patience = _STEP, min(_LONGEST_PATIENCE, 2.0 * self._patience)
-            fall = self._fall(frozen_at)
-            self._ceiling, self._is_unsure = (self.requests.pace or 0.0) * fall, False
-            for pace in (self.requests, self.tokens):
-                pace.slow_down(fall)
+            self._adjust(again, is_refuted=False)
+        elif frozen_at - self._cycle > _SPAN * window:
+            self._forget(frozen_at, froze)
         else:
-            self._estimate(frozen_at, again)
-        self._frozen_before = now if self._probe is None else self._probe
-        self._cycle_before, self._cycle = self._cycle, self._frozen_before
-        self._changed_at = self._cycle
-        if self._first_resumed is None:
-            self._first_resumed = self._cycle
-        self._frozen_at, self._probe, self._is_probing = None, None, False
+            self._adjust(again, is_refuted=True)
+        if self._window is not None and (not self._refusals or answered >= _LEFT_OVER):
+            self._released.append(again)
+            self._refusals.append(frozen_at)
+            self._cycle = again
+        self._changed_at = self._frozen_before = again
+        self._crept = 1.0
+        self._frozen_at, self._probe = None, None
         self.requests.restart(now)
         self.tokens.restart(now)
 
-    def _fall(self, now: float) -> float:
-        """Return the share of the pace that is kept: little is taken once, and what was too much all along at once."""
-        pace, since = self.requests.pace, self._first_resumed
-        is_often, self._refused_at = now - self._refused_at < _OFTEN * (self._window or 1.0), now
-        if not is_often or pace is None or since is None or now <= since:
-            return _FALL
-        seconds = now - since
-        borne = zip((self.requests, self.tokens), self._sendings.since(since), strict=True)
-        shares = [amount / seconds / pace.pace for pace, amount in borne if pace.pace]
-        is_enough = seconds > _LONG * (self._window or 1.0) and self._sendings.since(since)[0] >= 2 * _FEW
-        return max(_LEAST_FALL, min(_FALL, max(shares))) if is_enough else _FALL
-
-    def _estimate(self, frozen_at: float, again: float) -> None:
-        window = max(again - self._cycle, 1e-3)
-        if self._is_probing and self._candidates and not self._is_steady(frozen_at):
-            window = min(self._candidates[0], again - self._beginning(self._candidates[0]))
-        elif self._is_probing:  # the window began some time before the first request after the last brake
-            window = next((usual for usual in reversed(_USUAL) if _SNAP * window <= usual <= window), window)
-        else:  # whole seconds were asked for
-            window = next((whole for whole in reversed(WINDOWS) if window - 1.0 <= whole <= window), window)
-        since = max(self._cycle, frozen_at - window)
-        requests, tokens = self._sendings.since(since - 1e-6, frozen_at)
-        if requests < _FEW and self._window is not None and window >= _LONG * self._window:
-            # What let the brake go was small enough for what was left of the window; nothing began anew there.
-            window = again - self._cycle_before
-            requests, tokens = self._sendings.since(self._cycle_before - 1e-6, frozen_at)
-        self._is_unsure = requests < _FEW or (self._is_probing and window not in _USUAL)
+    def _guess(self, frozen_at: float, again: float) -> None:
+        assert self._began is not None
+        """Take the time until the endpoint let go for the first time as its window, and what it answered as its limit."""
+        seconds, least = again - self._began, self._shut_at - self._began
+        possible = [window for window in (*WINDOWS, *_FINER) if least <= window <= seconds]
+        usual = [window for window in possible if window in _USUAL]
+        window = max(usual or possible or [seconds])
+        span = max(self._began, frozen_at - window) - 1e-6, again - 1e-6
+        requests, tokens = self.requests.sent.since(*span), self.tokens.sent.since(*span)
+        self._is_unsure = requests < _FEW or window not in _USUAL
         self._step = _UNSURE_STEP if self._is_unsure else _STEP
-        if requests < 1.0:  # it has answered nothing at all
-            self._is_unsure, self._window = True, max(1.0, self._window or 1.0)
-            self.requests.learn(max(_LEAST, 0.5 * (self.requests.pace or 2.0 * _LEAST)))
+        if requests < 1.0:  # it has answered nothing at all: nothing is known of what it allows
+            self._began = again
+            self.requests.slow_down(0.5)
             self.tokens.slow_down(0.5)
             return
-        hint = self.requests.longest_reset or self.tokens.longest_reset
-        if hint and window < hint:  # a window that slides holds what was sent before the last brake, too
-            more, some = self._sendings.since(again - hint, frozen_at)
-            if more / hint > 2.0 * requests / window:
-                window, requests, tokens = hint, more, some
         self._window = max(1.0, window)
         self._ceiling = requests / window
-        self._cycles.append((requests, tokens))
-        binds_tokens = self._binds_tokens()
-        self.requests.learn(requests / window * _MARGIN * (_OTHER_KIND if binds_tokens else 1.0))
-        if tokens > 0:
-            self.tokens.learn(tokens / window * _MARGIN * (1.0 if binds_tokens else _OTHER_KIND))
+        self._binds_tokens = self._estimates.do_vary
+        self._is_unsure = self._is_unsure or (self._binds_tokens and requests < _FEW_OF_TOKENS)
+        self._guessed = requests, tokens, window, span
+        self._bind()
 
-    def _binds_tokens(self) -> bool:
-        """Whether tokens are what is limited: their sum is what comes back window after window, or nothing tells yet."""
-        if self._sendings.variation <= _VARIED:
+    def _forget(self, frozen_at: float, froze: float) -> None:
+        """Take what was answered lately as the limit: it allows less than it did for long."""
+        window = next((window for window in WINDOWS if window >= froze), froze)
+        self._window, self._is_unsure, self._step = window, True, _UNSURE_STEP
+        span = frozen_at - window, frozen_at
+        self._guessed = self.requests.sent.since(*span), self.tokens.sent.since(*span), window, span
+        self._ceiling = self._guessed[0] / window
+        self._released.clear()
+        self._refusals.clear()
+        self._bind()
+
+    def _bind(self) -> None:
+        """Let the limit hold for the kind that binds, and leave the other one some room."""
+        requests, tokens, window, span = self._guessed
+        for pace, amount, is_bound in (
+            (self.requests, requests, not self._binds_tokens),
+            (self.tokens, tokens, self._binds_tokens),
+        ):
+            if amount > 0:
+                limit = amount if is_bound else _OTHER_KIND * amount
+                pace.learn(limit / window, limit, span)
+
+    def _is_other_kind(self, frozen_at: float) -> bool:
+        """Whether it was the other kind that was refused: more requests than fitted in the window, or more tokens."""
+        if self._guessed is None or not self._estimates.do_vary:
             return False
-        if len(self._cycles) < 2:
-            return True
-        (requests, tokens), (others, more) = self._cycles[-2:]
-        return abs(tokens - more) / max(tokens, more) <= abs(requests - others) / max(requests, others)
+        _, _, window, span = self._guessed
+        shares = []
+        for ledger, more in ((self.requests.sent, 1.0), (self.tokens.sent, self._estimates.charge(0))):
+            shares.append((ledger.since(frozen_at - window, frozen_at) + more) / max(ledger.since(*span), 1e-9))
+        binds_tokens = shares[1] > shares[0]
+        if binds_tokens == self._binds_tokens or max(shares) <= 1.0:
+            return False
+        self._binds_tokens = binds_tokens
+        self._guessed = self.requests.sent.since(*span), self.tokens.sent.since(*span), window, span
+        return True
+
+    def _adjust(self, again: float, is_refuted: bool) -> None:
+        """Take the mean between two refusals, or between two moments at which the endpoint let go.
+
+        A bucket is as empty at every refusal, a window is as full at every release; the longer wait tells which it is.
+        """
+        assert self._frozen_at is not None
+        froze, cycle = again - self._frozen_at, again - self._cycle
+        is_bucket = is_refuted and froze <= max(_SHORT_FREEZE, _SHORT_SHARE * cycle)
+        window = max(1.0, cycle) if is_refuted else (self._window or 1.0)
+        marks, until = (self._refusals, self._frozen_at) if is_bucket else (self._released, again)
+        marks = marks or [self._began or 0.0]
+        since, requests, tokens = marks[-1], 0.0, 0.0
+        for mark in reversed(marks):
+            if requests >= _MANY_ENOUGH and until - mark > _SPAN * window:
+                break
+            since = mark
+            requests = self.requests.sent.since(since - 1e-6, until - 1e-6)
+            tokens = self.tokens.sent.since(since - 1e-6, until - 1e-6)
+        seconds = max(until - since, 1e-3)
+        self._is_unsure = requests < 2 * _FEW
+        if is_refuted:
+            self._window = window
+            self._step = _UNSURE_STEP if self._is_unsure else _STEP
+        rate, of_tokens = max(requests, 0.5) / seconds, tokens / seconds
+        self._ceiling = rate
+        if is_refuted:
+            self._guessed = None
+            span = since - 1e-6, until - 1e-6
+            self.requests.learn(_MARGIN * rate * (_OTHER_KIND if self._binds_tokens else 1.0), 0.0, span)
+            if tokens > 0:
+                self.tokens.learn(_MARGIN * of_tokens * (1.0 if self._binds_tokens else _OTHER_KIND), 0.0, span)
+            return
+        shares = [mean / pace.pace for pace, mean in ((self.requests, rate), (self.tokens, of_tokens)) if pace.pace]
+        if self._crept > 1.0:  # while it was given more and more, the mean was less than what was allowed
+            shares.append(_NEAR / self._crept)
+        least = _LEAST_FALL if self._guessed is None else _LEAST_FALL_OF_WINDOW
+        self._slow_down(min(_FALL, max(least, *shares)))
+
+    def _slow_down(self, factor: float) -> None:
+        self.requests.slow_down(factor)
+        self.tokens.slow_down(factor)
 
     def _creep(self, now: float) -> None:
         """Give a little more after a quiet time: soon up to what was found, later and slowly beyond it."""
@@ -296,13 +342,14 @@ class Rates:
         quiet = patience * max(1.0, self._window or 1.0, 2.0 * self._latency if patience > 1.0 else 0.0)
         if self._is_unsure:
             quiet = min(quiet, _UNSURE_QUIET)
-        if now - self._changed_at < quiet:
+        if now - self._changed_at < max(quiet, _QUIET_REQUESTS / pace):
             return
-        self._changed_at = now
+        self._changed_at, self._doubts = now, 0
         factor = 1.0 + self._step
         if is_below and ceiling is not None and not self._is_unsure:
             factor = min(factor, _NEAR * ceiling / pace + 1e-6)
         elif not is_below:
             self._step = min(_LARGEST_STEP, 1.5 * self._step)
+        self._crept = factor
         self.requests.speed_up(factor)
         self.tokens.speed_up(factor)
