@@ -179,7 +179,7 @@ class Pace:
 
 
 _REMEMBERED = 60_000
-_VARIED = 0.05
+_VARIED = 1.1
 
 
 class Ledger:
@@ -250,61 +250,31 @@ class Ledger:
             number += 1
         return moments[number - 1] + seconds - now if number > self._first else 0.0
 
-    def is_record(self, window: float, now: float) -> bool:
-        """Whether in no window before as much was answered as in the one that ends now."""
-        latest, first, inside = self.since(now - window), 0, 0.0
-        for moment, amount in zip(self._moments, self._amounts, strict=True):
-            if moment > now - window:
-                return True
-            inside += amount
-            while self._moments[first] <= moment - window:
-                inside -= self._amounts[first]
-                first += 1
-            if inside > latest:
-                return False
-        return True
-
-
-class Spread:
-    """A mean and how much single numbers differ from it (Welford 1962)."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self.mean = self._squares = 0.0
-
-    def add(self, number: float) -> None:
-        """Take one more number."""
-        self._count += 1
-        beyond = number - self.mean
-        self.mean += beyond / self._count
-        self._squares += beyond * (number - self.mean)
-
-    @property
-    def variation(self) -> float:
-        """The standard deviation over the mean; 0 while nobody knows."""
-        return float((self._squares / self._count) ** 0.5 / self.mean) if self._count > 1 and self.mean else 0.0
-
 
 class Estimates:
     """What tokens requests turn out to have, beside what was estimated."""
 
     def __init__(self) -> None:
-        self._noted, self._found = Spread(), Spread()
-        self._estimated = self._actual = 0.0
+        self._estimated = self._actual = self._mean = 0.0
         self._ratio = 1.0
+        self._count = 0
+        self._least, self._most = float("inf"), 0.0
 
     def note(self, estimate: float) -> None:
         """Take what a request is estimated to have."""
-        self._noted.add(estimate)
+        if estimate:
+            self._least, self._most = min(self._least, estimate), max(self._most, estimate)
 
     def charge(self, estimate: float) -> float:
         """Return the tokens that a request is taken to have: its estimate, as estimates were borne out; else the mean."""
-        return estimate * self._ratio if estimate else self._found.mean
+        return estimate * self._ratio if estimate else self._mean
 
     def learn(self, tokens: float, estimate: float) -> float:
         """Take the tokens that a request had, beside what was estimated; return what all tokens are to be multiplied by."""
-        self._found.add(tokens)
+        self._count += 1
+        self._mean += (tokens - self._mean) / self._count
         if not estimate:
+            self.note(tokens)
             return 1.0
         self._estimated += estimate
         self._actual += tokens
@@ -314,4 +284,4 @@ class Estimates:
     @property
     def do_vary(self) -> bool:
         """Whether the tokens of requests differ, so that a limit of tokens is another one than a limit of requests."""
-        return max(self._noted.variation, self._found.variation) > _VARIED
+        return self._most > _VARIED * self._least

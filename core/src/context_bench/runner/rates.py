@@ -2,8 +2,8 @@
 
 What it says counts (:mod:`context_bench.runner.rate_headers`). What it says nothing of is estimated in requests, not in
 seconds: nobody knows whether 50 answers and a refusal mean 50 a second or 50 a minute. So after a refusal nothing is sent but
-single requests, after one second, two, five and so on, as far as the requests before allow such a window at all. The first
-that is answered tells a window, and what was answered until then tells its limit.
+single requests, after one second, two, five and so on. The first that is answered tells a window, and what was answered
+until then tells its limit.
 
 That is a guess: a bucket that fills up again has room long before a window is over. Where the guess is refuted - refused
 though its window had room, or shut for longer than its window - the mean between two such moments holds: whatever way a
@@ -40,7 +40,6 @@ _SHORT_FREEZE, _SHORT_SHARE = 1.5, 0.1
 _LEAST_FALL, _LEAST_FALL_OF_WINDOW = 0.6, 0.92
 _LEFT_OVER, _MANY_ENOUGH = 3.0, 30.0
 _DOUBTS, _TOLD_FALL = 3, 0.98
-_TRIALS = ((1000.0, 0.1), (300.0, 0.3))
 
 
 class Rates:
@@ -148,7 +147,8 @@ class Rates:
             if sent < self._frozen_before:
                 return  # sent before the last brake took hold: it says nothing new
             self._frozen_at, self._probe, self._probes = sent, None, 0
-            self._candidates = self._possible_windows(now)
+            has_many = self.requests.sent.since(self._cycle) >= _MANY
+            self._candidates = sorted(WINDOWS + _FINER) if has_many else list(WINDOWS)
             self._freeze(now, asked)
         elif self._probe is not None and sent >= self._probe - 1e-6:
             self._probe = None
@@ -174,24 +174,14 @@ class Rates:
                 self._candidates.pop(0)
             if not self._candidates:
                 self._candidates = [max(WINDOWS[-1], 2.0 * (now - self._cycle))]
-            gap = max(1.0, self._share_to_wait() * (now - self._frozen_at))
-            self._frozen_until = max(now + _LEAST_FREEZE, min(self._moment(self._candidates[0]), now + gap))
-
-    def _share_to_wait(self) -> float:
-        """Return how long to wait for the next trial, as a share of what was waited: many answers pay for many trials."""
-        answers = self.requests.sent.since(self._cycle)
-        return next((share for least, share in _TRIALS if answers >= least), 100.0)
+            moment = self._moment(self._candidates[0])
+            self._frozen_until = max(now + _LEAST_FREEZE, moment if self._probes else min(moment, now + 1.0))
 
     def _moment(self, window: float) -> float:
         """Return when a window of so many seconds is over for sure."""
         assert self._frozen_at is not None
         began = self._cycle if self._cycle + window > self._frozen_at else self._frozen_at
         return began + _LATE * window + 0.02
-
-    def _possible_windows(self, now: float) -> list[float]:
-        """Return the windows that what was answered before allows: none in which more was answered earlier."""
-        finer = _FINER if self.requests.sent.since(self._cycle) >= _MANY else ()
-        return [window for window in sorted(WINDOWS + finer) if self.requests.sent.is_record(window, now)]
 
     def _is_full(self, now: float) -> bool:
         """Whether the window is used as far as it is known to be: then the rate is only a little too high."""
