@@ -164,10 +164,20 @@ def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mappin
         ContextBenchError: Something that was asked for cannot be.
     """
     proxies = proxies_of(flags, catalog.proxy_system)
-    request = project_request(project, catalog)
+    request = project_request(_with_parts(catalog, project), catalog)
     request = flags_over(evolve(request, systems=()) if proxies else request, {**flags, "settings": ()})
     request = settings_over(evolve(request, systems=(*request.systems, *proxies)), flags, catalog)
     return settled(catalog, request)
+
+
+def _with_parts(catalog: Catalog, project: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the project with the tables that are called like a run part moved to ``run-parts``: ``[gate]``, say."""
+    own = [key for key in project if key not in (*_KEYS, *_TABLES) and catalog.named("run_parts", key)]
+    given = project.get("run-parts", {})
+    if not own or not isinstance(given, Mapping):
+        return project
+    rest = {key: value for key, value in project.items() if key not in own}
+    return {**rest, "run-parts": {**given, **{key: project[key] for key in own}}}
 
 
 def proxies_of(flags: Mapping[str, Any], endpoint: str) -> list[SystemSpec]:

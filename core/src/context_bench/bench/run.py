@@ -287,6 +287,7 @@ class Run:
         failures = Failures(self.request.max_failed, self.expected)
         before = {} if self.store.is_new else self.store.counts()
         breaker = None if self.request.keep_going else Breaker(self.expected, before)
+        self.parts.started(self.store.path)
 
         def watch(row: StoredRow) -> None:
             failures.row(row)

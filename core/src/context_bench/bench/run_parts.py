@@ -7,6 +7,7 @@ up, and stands in the plan, the lock file and the run file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
@@ -116,6 +117,12 @@ class RunParts:
             money += 0.0 if is_finished else cost
             dearest = max(cost, dearest or 0.0)
         return money, dearest
+
+    def started(self, path: Path) -> None:
+        """Tell the controllers that ask for it, by a method ``started``, where the run file is; it may not be there yet."""
+        for part in self.controllers:
+            if hasattr(part, "started"):
+                _guarded(part, part.started, path)
 
     def row_finished(self, row: EvalRow) -> None:
         """Show a row to the controllers.

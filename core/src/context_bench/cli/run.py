@@ -169,7 +169,7 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
 
 def stopped(error: RunStoppedError) -> int:
     """Tell why a run ended early and how to go on, and return its exit code."""
-    tell(f"Error: {error}")
+    tell(f"Error: {error}" if error.exit_code not in (0, 10) else str(error))
     if error.path:
         tell(f"What was finished is kept. Go on with: context-bench resume {error.path}")
     return error.exit_code

@@ -13,7 +13,6 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("doctor", "context-bench-preflight"),
         "enable": ("enable", "context-bench-kit"),
         "fetch": ("fetch", "context-bench-huggingface"),
-        "gate": ("gate", "context-bench-compare"),
         "key": ("key", "context-bench-audit"),
         "needle-grid": ("needle-grid", "context-bench-needle"),
         "plan": ("plan", "context-bench-compare"),
@@ -128,6 +127,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "run_parts": {
         "controls": ("Controls", "context-bench-controls"),
+        "gate": ("Gates", "context-bench-compare"),
         "isolated-prefixes": ("IsolatedPrefixes", "context-bench-preflight"),
         "money": ("Money", "context-bench-cost"),
         "survival-check": ("SelfCheck", "context-bench-survival"),
@@ -207,7 +207,8 @@ FLAGS: dict[str, tuple[str, str]] = {
     "--controls": ("the run part controls", "context-bench-controls"),
     "--controls-seed": ("the run part controls", "context-bench-controls"),
     "--datasets-folder": ("the flag group hub", "context-bench-huggingface"),
-    "--gate": ("the command gate", "context-bench-compare"),
+    "--gate": ("the run part gate", "context-bench-compare"),
+    "--gate-baselines": ("the run part gate", "context-bench-compare"),
     "--html-texts": ("the reporter html", "context-bench-html"),
     "--isolate-prefixes": ("the run part isolated-prefixes", "context-bench-preflight"),
     "--judge-cache": ("the evaluator judge", "context-bench-judge"),
@@ -222,6 +223,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "--shots": ("the flag group hub", "context-bench-huggingface"),
     "--shots-seed": ("the flag group hub", "context-bench-huggingface"),
     "--split": ("the flag group hub", "context-bench-huggingface"),
+    "--stop-when-decided": ("the run part gate", "context-bench-compare"),
 }
 """Component and distribution by flag."""
 

@@ -59,12 +59,13 @@ class Column:
     better: str
 
 
-def read_columns(run: Run, metrics: Sequence[str]) -> dict[tuple[str, str], Column]:
+def read_columns(run: Run, metrics: Sequence[str], until: int | None = None) -> dict[tuple[str, str], Column]:
     """Return the columns of every system by its label and the metric; a system without a value of a metric has none.
 
     Args:
         run: An open run.
         metrics: Score keys, ``score``, or names of :data:`MEASURES`.
+        until: Packed place of the first row that is not read; None reads all.
 
     Raises:
         UnknownNameError: No row has a value of a metric.
@@ -73,10 +74,12 @@ def read_columns(run: Run, metrics: Sequence[str]) -> dict[tuple[str, str], Colu
     known: set[str] = set()
     lower: set[str] = set(MEASURES)
     for row in run.rows():
+        place = place_of(row.dataset_number, row.position, row.sample)
+        if until is not None and place >= until:
+            break
         if row.is_agreement or row.is_extra:
             continue
         known.update(row.keys, row.scores)
-        place = place_of(row.dataset_number, row.position, row.sample)
         for metric in metrics:
             value = MEASURES[metric](row) if metric in MEASURES else row.value(metric)
             if value is not None:

@@ -15,7 +15,7 @@ from context_bench.runs import Run, open_run
 from context_bench_compare import baselines as named
 from context_bench_compare.columns import HEADLINE
 from context_bench_compare.comparing import Line, compare_runs
-from context_bench_compare.gates import Gate, Outcome, exit_code, gates_of, parse_gate
+from context_bench_compare.gates import Gate, Outcome, exit_code, gates_of_table, parse_gate
 from context_bench_compare.gating import judge
 from context_bench_compare.planning import plans
 from context_bench_compare.rendering import (
@@ -32,6 +32,7 @@ from context_bench_compare.rendering import (
 from context_bench_compare.verdicts import Rules
 
 INCOMPLETE = 3
+PROJECT_FILE = Path("context-bench.toml")
 
 _path = click.Path(path_type=Path, dir_okay=False)
 
@@ -85,6 +86,13 @@ _path = click.Path(path_type=Path, dir_okay=False)
     help="f1:max-drop=1pp, pass_rate:min=0.9, p95:max=2s, cost:max-rise=0; repeatable.",
 )
 @click.option(
+    "--project-gates/--no-project-gates",
+    "is_held",
+    default=True,
+    show_default=True,
+    help="Hold the first run against the table [gate] of the project file too.",
+)
+@click.option(
     "--baselines",
     "folder",
     type=click.Path(path_type=Path),
@@ -114,6 +122,7 @@ def compare(
     threshold: float,
     seed: int,
     gate_texts: tuple[str, ...],
+    is_held: bool,
     folder: Path,
     anyway: bool,
     partial: bool,
@@ -128,7 +137,7 @@ def compare(
     for path in outputs:
         if path.suffix not in _WRITERS:
             raise ConfigurationError(f"{path} has no suffix that is written here: {', '.join(_WRITERS)}.")
-    gates = [gate for text in gate_texts for gate in parse_gate(text)]
+    gates = [*(project_gates() if is_held else ()), *(gate for text in gate_texts for gate in parse_gate(text))]
     rules = Rules(confidence, margin, threshold, "higher", seed)
     with ExitStack() as opened:
         found = [opened.enter_context(open_run(named.find_baseline(name, folder))) for name in runs]
@@ -283,17 +292,6 @@ def _planned(one: Any) -> tuple[Any, ...]:
     )
 
 
-def gate_run(result: Any, gate: Sequence[str] | str = ()) -> int:
-    """Hold the run that has just ended against its gates: what ``--gate`` of ``run`` does."""
-    texts = [gate] if isinstance(gate, str) else gate
-    gates = [one for text in texts for one in parse_gate(str(text))]
-    with open_run(result.config["run_file"]) as run:
-        outcomes = judge(run, gates)
-    for outcome in outcomes:
-        tell(gate_sentence(outcome))
-    return exit_code(outcomes)
-
-
 def verdicts(result: Any) -> str | None:
     """Return the verdicts that stand below the table of a run with a baseline."""
     path = result.config.get("run_file")
@@ -308,16 +306,20 @@ def verdicts(result: Any) -> str | None:
     )
 
 
-def project_gates(project: Any) -> list[Gate]:
-    """Return the gates of the project file's table ``[gate]``.
+def project_gates(path: Path = PROJECT_FILE) -> list[Gate]:
+    """Return the gates of the table ``[gate]`` of a project file; none where there is no file.
 
     Raises:
-        ConfigurationError: One has the wrong form.
+        ConfigurationError: The file is no TOML, or a gate has the wrong form.
     """
-    found = project.get("gate", {})
-    if not isinstance(found, dict) or not all(isinstance(settings, dict) for settings in found.values()):
-        raise ConfigurationError('[gate] holds a table for each score: f1 = { max_drop = "1pp" }.')
-    return [gate for metric, settings in found.items() for gate in gates_of(metric, settings, f"[gate] {metric}")]
+    import tomli
+
+    try:
+        table = tomli.loads(path.read_text(encoding="utf-8")).get("gate", {}) if path.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"The project file {path} cannot be read: {error}.") from error
+    table = {name: value for name, value in table.items() if name not in ("gate", "stop_when_decided", "baselines")}
+    return gates_of_table(table)
 
 
-__all__ = ["Run", "baseline", "compare", "gate_run", "plan", "project_gates", "verdicts"]
+__all__ = ["Run", "baseline", "compare", "plan", "project_gates", "verdicts"]

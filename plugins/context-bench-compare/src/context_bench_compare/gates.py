@@ -126,6 +126,17 @@ def gates_of(metric: str, settings: Mapping[str, Any], where: str) -> list[Gate]
     return found
 
 
+def gates_of_table(table: Any) -> list[Gate]:
+    """Return the gates of the project file's table ``[gate]``.
+
+    Raises:
+        ConfigurationError: One has the wrong form.
+    """
+    if not isinstance(table, Mapping) or not all(isinstance(settings, Mapping) for settings in table.values()):
+        raise ConfigurationError('[gate] holds a table for each score: f1 = { max_drop = "1pp" }.')
+    return [gate for metric, settings in table.items() for gate in gates_of(metric, settings, f"[gate] {metric}")]
+
+
 def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None) -> Outcome:
     """Hold a value against ``min`` or ``max``.
 

@@ -33,6 +33,7 @@ def judge(
     threshold: float = 0.7,
     cluster: str | None = None,
     folder: Path = BASELINES,
+    until: int | None = None,
 ) -> list[Outcome]:
     """Return how each gate came out for each system, the baseline's own aside.
 
@@ -44,6 +45,7 @@ def judge(
         threshold: Score that passes, for ``pass_rate``.
         cluster: As for :func:`~context_bench_compare.comparing.compare_runs`.
         folder: Where named baselines lie.
+        until: Packed place of the first row that is left out; None takes all.
 
     Raises:
         ConfigurationError: A gate needs a baseline and there is none.
@@ -63,7 +65,7 @@ def judge(
             f"{run.path} holds one system only, so it has no baseline. Write vs=@NAME behind the gate, or run a baseline "
             "beside it."
         )
-    columns = read_columns(run, sorted({_metric_of(gate) for gate in gates}))
+    columns = read_columns(run, sorted({_metric_of(gate) for gate in gates}), until)
     outcomes = []
     for gate in gates:
         for one in held:

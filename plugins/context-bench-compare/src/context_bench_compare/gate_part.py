@@ -1,0 +1,79 @@
+"""The run part ``gate``: holds a run against its gates when it ends, or stops asking as soon as they are decided.
+
+Gates come from ``--gate`` and from the table ``[gate]`` of the project file. With ``--stop-when-decided`` the run is looked
+at :data:`~context_bench_compare.looks.LOOKS` times, after equal shares of its examples in the order of the dataset, whatever
+finishes first. The error of each gate, 1 - confidence, is spent over the looks as
+:mod:`~context_bench_compare.sequential` says, so that looking often finds no more than looking once. The last look is held to
+the last bound too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from context_bench import EvalRow
+from context_bench.console import tell
+from context_bench.errors import ConfigurationError
+from context_bench.runs import open_run
+from context_bench_compare.baselines import BASELINES
+from context_bench_compare.gates import exit_code, gates_of_table, parse_gate
+from context_bench_compare.gating import judge
+from context_bench_compare.looks import Looks
+from context_bench_compare.rendering import gate_sentence
+
+
+class Gates:
+    """The gates of one run.
+
+    Args:
+        gate: Gates as ``--gate`` has them.
+        stop_when_decided: Whether to stop asking once every gate is decided, or one is missed.
+        baselines: Folder of the named baselines.
+        table: Gates by score, as the project file's table ``[gate]`` has them.
+
+    Raises:
+        ConfigurationError: A gate has the wrong form.
+    """
+
+    name = "gate"
+
+    def __init__(
+        self,
+        gate: Sequence[str] | str = (),
+        stop_when_decided: bool = False,
+        baselines: str = str(BASELINES),
+        **table: Any,
+    ) -> None:
+        texts = [gate] if isinstance(gate, str) else gate
+        self._gates = [*gates_of_table(table), *(one for text in texts for one in parse_gate(str(text)))]
+        self._folder = Path(baselines)
+        if not self._gates:
+            raise ConfigurationError(
+                "There is no gate to decide: give --gate f1:max-drop=1pp, or a table [gate] in the project file."
+            )
+        self._sequence = Looks(self._gates, self._folder) if stop_when_decided else None
+
+    def started(self, path: Path) -> None:
+        """Take note of the run file, and of the rows that earlier sessions finished."""
+        if self._sequence is not None:
+            self._sequence.start(path)
+
+    def row_finished(self, row: EvalRow) -> None:
+        """Look at the run when enough of its examples are finished.
+
+        Raises:
+            GatesDecidedError: The run stops, because nothing is left to be found out.
+        """
+        if self._sequence is not None:
+            self._sequence.add(row)
+
+    def finished(self, run: Any) -> int | None:
+        """Tell how the gates came out, and return the exit code: 0, 10 for a missed one, 11 for an open one."""
+        with open_run(run.config["run_file"]) as opened:
+            looks = self._sequence
+            outcomes = looks.last(opened) if looks else judge(opened, self._gates, folder=self._folder)
+        for outcome in outcomes:
+            tell(gate_sentence(outcome))
+        return exit_code(outcomes) or None

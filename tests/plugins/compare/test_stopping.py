@@ -1,0 +1,244 @@
+"""Gates in the life of a run: from the project file, and looks at a run that stops once they are decided."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import numpy as np
+import pytest
+
+from context_bench import evaluate
+from context_bench.cli import execute
+from context_bench.errors import RunStoppedError
+from context_bench.runs import open_run
+from context_bench_compare.gates import MET, MISSED, OPEN, judge_difference, parse_gate
+from context_bench_compare.intervals import difference_interval
+from context_bench_compare.looks import LOOKS, confidences
+from context_bench_compare.sequential import spent
+
+pytest.importorskip("context_bench_replay", reason="the systems of these runs replay answers of a file")
+pytest.importorskip("context_bench_answer_quality", reason="the rows of these runs are scored by it")
+
+COUNT = 400
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    lines = [
+        {
+            "id": f"q{n}",
+            "answer": f"a{n}",
+            "direct": f"a{n}",
+            "same": f"a{n}",
+            "bad": f"a{n}" if n % 3 else "x",
+            "close": "x" if n % 40 == 7 else f"a{n}",
+        }
+        for n in range(COUNT)
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(system: str, *more: str, path: str = "r.sqlite", limit: int | None = COUNT) -> int:
+    systems = ("--system", "direct=replay:field=direct", "--system", f"{system}=replay:field={system}")
+    size = () if limit is None else ("-n", str(limit))
+    return execute(
+        ["run", *systems, "--baseline", "direct", "--dataset", "a.jsonl", *size, "-q", "--run-file", path, *more]
+    )
+
+
+def asked(path: str = "r.sqlite") -> int:
+    with open_run(path) as opened:
+        return len({row.position for row in opened.rows()})
+
+
+STOP = ("--gate", "exact_match:max-drop=5pp", "--stop-when-decided")
+
+
+@pytest.mark.parametrize(
+    ("system", "code", "word"), [("same", 0, "met"), ("bad", 10, "missed")], ids=["no worse", "worse"]
+)
+@pytest.mark.parametrize("workers", ["1", "8"])
+def test_a_run_stops_asking_when_its_gate_is_decided(
+    here: Path, capsys: pytest.CaptureFixture[str], system: str, code: int, word: str, workers: str
+) -> None:
+    assert run(system, *STOP, "--max-workers", workers) == code
+    said = capsys.readouterr().err
+    after = {"same": 2 * COUNT // LOOKS, "bad": COUNT // LOOKS}[system]
+    assert f"Decided after {after} of {COUNT} examples" in said
+    assert f"Gate exact_match:max-drop=0.05: {word}" in said
+    assert "context-bench resume r.sqlite" in said
+    assert asked() >= after
+
+
+class Patient:
+    """Answers right, and goes on only when what it answered thirty examples ago is in the run file."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name, self._path = name, path
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        while example["number"] >= 30 and self._kept() < example["number"] - 30:
+            sleep(0.001)
+        return {"response": example["answer"]}
+
+    def _kept(self) -> int:
+        if not self._path.is_file():
+            return 0
+        with open_run(self._path) as opened:
+            return len(opened)
+
+
+class Right:
+    """Scores 1.0 for the right answer."""
+
+    name = "right"
+    version = "1"
+
+    def score(self, original: Any, processed: Any) -> dict[str, float]:
+        return {"right": float(processed["response"] == original["answer"])}
+
+
+def test_what_is_not_needed_is_not_asked(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    examples = [{"id": f"q{n}", "answer": f"a{n}", "number": n} for n in range(COUNT)]
+    settings = {"gate": {"gate": ["right:max-drop=5pp"], "stop_when_decided": True}}
+    with pytest.raises(RunStoppedError, match=f"Decided after {2 * COUNT // LOOKS} of {COUNT} examples") as stopped:
+        evaluate(
+            [Patient("direct", path), Patient("other", path)],
+            examples,
+            [Right()],
+            progress=False,
+            run_file=path,
+            part_options=settings,
+            max_workers=1,
+            score_field="right",
+        )
+    assert stopped.value.exit_code == 0
+    assert asked(str(path)) <= 2 * COUNT // LOOKS + 70
+
+
+def test_a_run_that_was_stopped_goes_on_and_looks_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("bad", *STOP, "--max-workers", "1") == 10
+    first = asked()
+    assert execute(["resume", "r.sqlite", "-q"]) == 10
+    assert asked() >= first
+
+
+def test_what_no_look_decides_is_decided_at_the_end_with_what_error_is_left(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("close", "--gate", "exact_match:max-drop=2pp", "--stop-when-decided") == 11
+    assert asked() == COUNT
+    sequential = capsys.readouterr().err
+    assert run("close", "--gate", "exact_match:max-drop=2pp", path="once.sqlite") == 11
+    once = capsys.readouterr().err
+    assert "at 96%" in sequential
+    assert "at 95%" in once
+
+
+def test_a_sum_is_not_met_before_its_end(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("same", "--gate", "exact_match:max-drop=5pp/latency:max=60s/cost:max=1", "--stop-when-decided") == 2
+    assert "cost" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "limit", "words"),
+    [
+        (("--stop-when-decided",), COUNT, "There is no gate to decide"),
+        (STOP, None, "give a number with -n"),
+        ((*STOP, "--dataset", "b.jsonl"), COUNT, "takes one dataset"),
+        (("--gate", "exact_match", "--stop-when-decided"), COUNT, "wrong form"),
+        (("--gate", "exakt_match:min=1", "--stop-when-decided"), COUNT, "Did you mean 'exact_match'"),
+    ],
+    ids=["no gate", "no size", "two datasets", "no bound", "unknown score"],
+)
+def test_what_cannot_be_stopped_is_told(
+    here: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], limit: int | None, words: str
+) -> None:
+    (here / "b.jsonl").write_bytes((here / "a.jsonl").read_bytes())
+    assert run("same", *more, limit=limit) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_table_of_the_project_file_is_held_by_run_and_by_compare(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "context-bench.toml").write_text('[gate]\nexact_match = { max_drop = "1pp" }\n', encoding="utf-8")
+    assert run("bad") == 10
+    assert "Gate exact_match:max-drop=0.01: missed" in capsys.readouterr().err
+    with open_run("r.sqlite") as opened:
+        [part] = opened.provenance["run_parts"]
+    assert part == "context-bench-compare/gate"
+    assert execute(["compare", "r.sqlite"]) == 10
+    assert execute(["compare", "r.sqlite", "--no-project-gates"]) == 0
+    assert run("same", path="same.sqlite") == 0
+    assert execute(["compare", "same.sqlite"]) == 0
+
+
+def test_gates_of_the_command_line_join_those_of_the_project_file(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "context-bench.toml").write_text("[gate]\nexact_match = { min = 0.5 }\n", encoding="utf-8")
+    assert run("bad", "--gate", "f1:min=0.99") == 10
+    said = capsys.readouterr().err
+    assert "Gate bad exact_match:min=0.5: met" in said
+    assert "Gate bad f1:min=0.99: missed" in said
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("gate = 3", "gate"),
+        ("[gate]\nf1 = 3", "holds a table for each score"),
+        ("[gate]\nf1 = { max_dorp = 1 }", "Did you mean 'max-drop'"),
+        ('[gate]\nf1 = { max_drop = "1 mile" }', "is no amount"),
+        ("[gaet]\nf1 = { min = 1 }", "gaet"),
+    ],
+)
+def test_a_wrong_table_is_told_before_anything_is_asked(
+    here: Path, capsys: pytest.CaptureFixture[str], table: str, words: str
+) -> None:
+    (here / "context-bench.toml").write_text(table + "\n", encoding="utf-8")
+    assert run("same") == 2
+    assert words in capsys.readouterr().err
+    assert not (here / "r.sqlite").exists()
+
+
+def test_the_looks_spend_the_error_and_no_more() -> None:
+    assert spent(1.0) == pytest.approx(0.05)
+    found = confidences(0.05)
+    assert len(found) == LOOKS
+    assert list(found) == sorted(found, reverse=True)
+    assert all(0.95 < one < 1 for one in found)
+
+
+@pytest.mark.parametrize("flips", [0.1, 0.4], ids=["few flips", "many flips"])
+@pytest.mark.parametrize("margin", [0.0, 0.05], ids=["no difference", "at the margin"])
+def test_looking_five_times_decides_wrongly_in_at_most_five_and_a_half_of_a_hundred(
+    flips: float, margin: float
+) -> None:
+    """A system exactly at the margin is neither: `met` and `missed` are both wrong."""
+    rng = np.random.default_rng(20)
+    [gate] = parse_gate(f"score:max-drop={margin}")
+    runs, rows, wrong = 2000, 300, 0
+    for _ in range(runs):
+        down = (flips + margin) / 2
+        drawn = rng.choice([-1.0, 0.0, 1.0], p=[down, 1 - flips, flips - down], size=rows)
+        wrong += decided(gate, drawn) != OPEN
+    assert wrong / runs <= 0.055
+
+
+def decided(gate: Any, differences: Any) -> str:
+    for number, confidence in enumerate(confidences(0.05)):
+        seen = differences[: len(differences) * (number + 1) // LOOKS]
+        found = judge_difference(
+            gate, float(seen.mean()), difference_interval(seen, None, confidence), len(seen), float(seen.std())
+        )
+        if found.state in (MET, MISSED):
+            return found.state
+    return OPEN
