@@ -211,14 +211,19 @@ def e2e(session: nox.Session) -> None:
     names = (
         "answer-quality",
         "audit",
+        "compare",
         "compress",
+        "controls",
         "llama",
         "local",
         "openai",
         "preflight",
         "rag",
         "scorers-judge",
+        "sessions",
         "summary-score",
+        "survival",
+        "upstream",
     )
     install_wheels(session, *ours(*names))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "-r", "tests/e2e/servers.txt")

@@ -39,4 +39,5 @@ from context_bench_scorers_text import WordCountMatchEvaluator as WordCountMatch
 from context_bench_session_reader import NextAction as NextAction  # type: ignore[import-not-found, unused-ignore]
 from context_bench_session_reader import ProbeRecall as ProbeRecall  # type: ignore[import-not-found, unused-ignore]
 from context_bench_summary_score import SummarizationScore as SummarizationScore  # type: ignore[import-not-found, unused-ignore]
+from context_bench_survival import PrefixCost as PrefixCost  # type: ignore[import-not-found, unused-ignore]
 from context_bench_survival import Survival as Survival  # type: ignore[import-not-found, unused-ignore]

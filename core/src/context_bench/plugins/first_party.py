@@ -19,6 +19,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "preflight": ("preflight", "context-bench-preflight"),
         "preview": ("preview", "context-bench-huggingface"),
         "row": ("row", "context-bench-audit"),
+        "scorecard": ("scorecard", "context-bench-controls"),
         "swebench-predictions": ("swebench-predictions", "context-bench-agents"),
         "validate": ("validate", "context-bench-kit"),
         "verdicts": ("verdicts", "context-bench-compare"),
@@ -101,6 +102,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "next-action": ("NextAction", "context-bench-session-reader"),
         "nli": ("NLILabelMatch", "context-bench-nli"),
         "noise-sensitivity": ("NoiseSensitivity", "context-bench-rag"),
+        "prefix-cost": ("PrefixCost", "context-bench-survival"),
         "probe-recall": ("ProbeRecall", "context-bench-session-reader"),
         "python-unit-testing": ("PythonUnitTestingEvaluator", "context-bench-scorers-code"),
         "qa-correctness": ("QACorrectnessEvaluator", "context-bench-scorers-judge"),
@@ -258,6 +260,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plugins enable": ("Switch a plugin on again in the project file.", "context-bench-kit"),
     "plugins validate": ("Validate manifest files, without installing anything.", "context-bench-kit"),
     "preflight": ("Find what would make a run deceive, with a few requests.", "context-bench-preflight"),
+    "scorecard": (
+        "Show what each compressor of a run kept, broke and cost, sweeps as curves, and break-downs by class, role, age and format.",
+        "context-bench-controls",
+    ),
     "verify": ("Tell whether a run file is whole and its scores come out again.", "context-bench-audit"),
     "view": ("Look at the runs of a folder in a browser, also while they go on.", "context-bench-view"),
 }

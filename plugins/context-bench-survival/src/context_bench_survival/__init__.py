@@ -3,6 +3,7 @@
 from context_bench_survival.contexts import given, left
 from context_bench_survival.evaluators import SelfCheckError, Survival, kept_probes, pair_faults
 from context_bench_survival.literals import CLASSES, Literal, literals
+from context_bench_survival.prefix_cost import PrefixCost, unchanged_tokens
 from context_bench_survival.prepared import asked_of
 from context_bench_survival.probes import Probe, probes
 from context_bench_survival.self_check import SelfCheck
@@ -10,6 +11,7 @@ from context_bench_survival.self_check import SelfCheck
 __all__ = [
     "CLASSES",
     "Literal",
+    "PrefixCost",
     "Probe",
     "SelfCheck",
     "SelfCheckError",
@@ -21,4 +23,5 @@ __all__ = [
     "literals",
     "pair_faults",
     "probes",
+    "unchanged_tokens",
 ]

@@ -1,0 +1,204 @@
+"""The scorecard: one line a system, with what it kept, what it broke, and what that is worth against chance."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from attrs import frozen
+
+from context_bench.records import EvalRow
+from context_bench.runs import Run
+from context_bench_controls.measuring import Held, held
+from context_bench_controls.summing import Line, lines_of
+
+SCORES = (
+    "survival_needed",
+    "survival_all",
+    "bound",
+    "invented",
+    "pair_faults",
+    "recall",
+    "recall_corrected",
+    "next_action_target",
+    "next_action_aa",
+    "prefix_kept",
+)
+"""Scores that a scorecard shows the mean of, where the run has them."""
+
+
+@frozen
+class Card:
+    """One system.
+
+    Attributes:
+        system: Its label.
+        rows: Rows with an output of a context.
+        idle: Those in which it did nothing; they count nowhere else.
+        tokens: Median of the region's tokens that it kept, with the first and the third quartile; None without rows.
+        ratio: Median share of the region's tokens that it kept.
+        scores: Means of :data:`SCORES` over the other rows that have them.
+        cost: Mean cost of a session - the sum over its rows - in the run's currency; None where no row has one.
+        needed, every: Its lines against chance, on the literals that were needed and on all.
+    """
+
+    system: str
+    rows: int
+    idle: int
+    tokens: tuple[float, float, float] | None
+    ratio: float | None
+    scores: Mapping[str, float]
+    cost: float | None
+    needed: Line
+    every: Line
+
+
+def cards_of(run: Run, seeds: int, confidence: float = 0.95) -> list[Card]:
+    """Return a card for each system of a run that put out a context.
+
+    Args:
+        run: The run; it must have kept its examples.
+        seeds: Draws of the random control.
+        confidence: Of the intervals.
+    """
+    pairs = list(_pairs(run, seeds))
+    lines = {(line.system, line.kind): line for line in lines_of([one for one, _ in pairs], confidence)}
+    systems = dict.fromkeys(one.system for one, _ in pairs)
+    return [
+        _card([pair for pair in pairs if pair[0].system == name], lines[name, "needed"], lines[name, "all"])
+        for name in systems
+    ]
+
+
+def _pairs(run: Run, seeds: int) -> Iterator[tuple[Held, EvalRow]]:
+    derived = {entry["label"] for entry in run.systems if "derived" in entry["description"]}
+    for example in run.examples():
+        for _, row in run.rows_of(example.identity) if example.content is not None else ():
+            if not row.errors and row.system not in derived:
+                found = held(example.content or {}, row.output, row.system, example.id, seeds)
+                if found is not None:
+                    yield found, row
+
+
+def _card(pairs: Sequence[tuple[Held, EvalRow]], needed: Line, every: Line) -> Card:
+    acting = [(one, row) for one, row in pairs if not one.is_idle]
+    kept = sorted(one.ratio * one.tokens for one, _ in acting)
+    scores = {}
+    for key in SCORES:
+        values = [row.scores[key] for _, row in acting if key in row.scores]
+        if values:
+            scores[key] = statistics.fmean(values)
+    costs: dict[str, float] = {}
+    for one, row in pairs:
+        if row.cost is not None:
+            costs[one.cluster] = costs.get(one.cluster, 0.0) + row.cost
+    return Card(
+        system=needed.system,
+        rows=len(pairs),
+        idle=len(pairs) - len(acting),
+        tokens=None if not kept else (_quantile(kept, 0.25), statistics.median(kept), _quantile(kept, 0.75)),
+        ratio=needed.ratio if needed.ratio is not None else every.ratio,
+        scores=scores,
+        cost=statistics.fmean(costs.values()) if costs else None,
+        needed=needed,
+        every=every,
+    )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+@frozen
+class Point:
+    """One setting of a sweep: the tokens that it kept, what it kept, and what chance kept at them."""
+
+    setting: float
+    ratio: float
+    kept: float
+    random: float
+
+
+@frozen
+class Curve:
+    """A sweep: one system at several settings.
+
+    Attributes:
+        system: What the settings have in common.
+        option: The option that differs.
+        kind: ``needed`` or ``all``.
+        points: In the order of the tokens kept.
+        area: Mean advantage over random between the least and the most tokens kept: the area between the curve and that of
+            random, by its width.
+    """
+
+    system: str
+    option: str
+    kind: str
+    points: Sequence[Point]
+    area: float
+
+
+def curves_of(run: Run, cards: Sequence[Card]) -> list[Curve]:
+    """Return the sweeps among the systems of a run: same system, same options but for one number."""
+    known = {card.system: card for card in cards}
+    settings = {entry["label"]: _flat(entry["description"]) for entry in run.systems if entry["label"] in known}
+    groups: dict[tuple[str, frozenset[tuple[str, str]]], dict[str, float]] = {}
+    for label, own in settings.items():
+        for option, value in own.items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                rest = frozenset((name, repr(one)) for name, one in own.items() if name != option)
+                groups.setdefault((option, rest), {})[label] = float(value)
+    found = []
+    for (option, _), members in groups.items():
+        if len(set(members.values())) >= 2:
+            found += list(_curves(option, members, known))
+    return found
+
+
+def _curves(option: str, members: Mapping[str, float], known: Mapping[str, Card]) -> Iterator[Curve]:
+    for kind in ("needed", "all"):
+        lines = {label: known[label].needed if kind == "needed" else known[label].every for label in members}
+        points = sorted(
+            (
+                Point(members[label], line.ratio, line.kept, line.controls["random"])
+                for label, line in lines.items()
+                if line.ratio is not None and line.kept is not None
+            ),
+            key=lambda point: (point.ratio, point.setting),
+        )
+        width = points[-1].ratio - points[0].ratio if points else 0.0
+        if width > 0:
+            name = next(iter(members)).partition(":")[0]
+            yield Curve(name, option.rpartition(".")[2], kind, points, area_over_random(points))
+
+
+def area_over_random(points: Sequence[Point]) -> float:
+    """Return the area between the curve of a sweep and that of random, by the trapezoid rule, divided by its width.
+
+    >>> area_over_random([Point(0.1, 0.1, 0.4, 0.2), Point(0.5, 0.5, 0.8, 0.6)])
+    0.2
+    """
+    area = sum(
+        (right.ratio - left.ratio) * (left.kept - left.random + right.kept - right.random) / 2
+        for left, right in pairwise(points)
+    )
+    return round(area / (points[-1].ratio - points[0].ratio), 12)
+
+
+def _flat(description: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Return what makes a system what it is, by path: adapter and fingerprint, those of its steps too."""
+    found: dict[str, Any] = {}
+    steps = description.get("steps")
+    for number, step in enumerate(steps if isinstance(steps, Sequence) else ()):
+        found |= _flat(step, f"{path}{number}.")
+    found[f"{path}adapter"] = description.get("adapter")
+    fingerprint = description.get("fingerprint")
+    for name, value in fingerprint.items() if isinstance(fingerprint, Mapping) else ():
+        found[f"{path}{name}"] = value
+    return found
