@@ -18,6 +18,7 @@ from context_bench_rag import (
     AnswerRelevancy,
     ContextPrecision,
     ContextRecall,
+    EmbeddedAnswerRelevancy,
     Faithfulness,
     LexicalContextPrecision,
     LexicalContextRecall,
@@ -98,6 +99,64 @@ def test_noise_sensitivity_is_the_share_of_wrong_claims_from_the_contexts(fake: 
     assert found.details["wrong_from_contexts"] == ["b"]
     assert found.details["calls"] == 3
     assert scored(NoiseSensitivity, fake, claims("a"), verdicts(1)) == {"noise_sensitivity": 0.0}
+
+
+def by_source(wanted: dict[str, list[int]]) -> Any:
+    """A judge that splits everything into its words, and knows which words each source bears out."""
+
+    def answer(request: Any) -> str:
+        text = request["messages"][-1]["content"]
+        if '"claims", a list' in text:
+            return claims(*(["good", "old"] if "REFERENCE" in text else ["good", "led", "lost", "made"]))
+        source = next(name for name in wanted if name in text)
+        asked = [line.partition(". ")[2] for line in text.splitlines() if line[:1].isdigit() and ". " in line]
+        return verdicts(*(int(word in wanted[source]) for word in asked))
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("mode", "score", "misled"),
+    [("all", 0.5, ["led", "lost"]), ("relevant", 0.25, ["led"]), ("irrelevant", 0.25, ["lost"])],
+)
+def test_noise_sensitivity_tells_relevant_contexts_from_the_others(
+    mode: str, score: float, misled: list[str], fake: Any
+) -> None:
+    """`old` makes TEXT-ONE relevant, which bears out the wrong `led`; TEXT-TWO bears out `led` and `lost`."""
+    row = {"question": "q", "answer": "REFERENCE", "contexts": ["TEXT-ONE", "TEXT-TWO"]}
+    all_of_them = {"TEXT-ONE\n\nTEXT-TWO": ["old", "led", "lost"]}
+    each = {"TEXT-ONE": ["old", "led"], "TEXT-TWO": ["led", "lost"]}
+    wanted: Any = {**(all_of_them if mode == "all" else {}), **each, "REFERENCE": ["good"]}
+    fake.says(by_source(wanted))
+    evaluator = NoiseSensitivity(judge_model(fake.url, "m", max_retries=0), mode=mode)
+    found = evaluator.score(row, {"response": "good led lost made"})
+    assert found == {"noise_sensitivity": score}, found.details
+    assert found.details["wrong_from_contexts"] == misled
+    assert found.details["mode"] == mode
+    if mode != "all":
+        assert found.details["relevant_contexts"] == [1]
+
+
+def test_a_mode_that_does_not_exist_is_refused_and_modes_have_keys_of_their_own(fake: Any) -> None:
+    with pytest.raises(ValueError, match="mode must be one of all, relevant, irrelevant"):
+        NoiseSensitivity(mode="some")
+    judge = judge_model(fake.url, "m")
+    keys = [json.dumps(NoiseSensitivity(judge, mode=mode).fingerprint()) for mode in ("all", "relevant", "irrelevant")]
+    assert len(set(keys)) == 3
+
+
+def test_relevancy_by_embedding_ranks_answers_and_says_what_it_is() -> None:
+    pytest.importorskip("context_bench_scorers_embedding", reason="the extra brings the model")
+    evaluator = EmbeddedAnswerRelevancy()
+    near = evaluator.score(ROW, {"response": "The tower has a height of 330 metres."})
+    far = evaluator.score(ROW, {"response": "I had soup for lunch."})
+    assert 0 <= far["answer_relevancy_embedding"] < near["answer_relevancy_embedding"] <= 1
+    assert near.details["method"].startswith("embedding")
+    assert near.details["model"] == "packaged/all-MiniLM-L6-v2-int8"
+    same = evaluator.score(ROW, {"response": ROW["question"]})
+    assert same["answer_relevancy_embedding"] == pytest.approx(1.0, abs=1e-5)
+    assert evaluator.score(ROW, {"response": " "}) == {"answer_relevancy_embedding": 0.0}
+    assert evaluator.score({"answer": "a"}, OUTPUT) == {}
 
 
 @pytest.mark.parametrize("evaluator", JUDGED, ids=lambda one: one.name)

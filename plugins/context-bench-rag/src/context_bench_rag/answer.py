@@ -1,4 +1,4 @@
-"""Scores of the answer: is it borne out, to the point, and misled."""
+"""Scores of the answer: is it borne out, and to the point."""
 
 from __future__ import annotations
 
@@ -72,30 +72,6 @@ class AnswerRelevancy(JudgedEvaluator):
         )
         aside = [statement for statement, helps in zip(statements, verdicts) if not helps]
         return Scores({self.name: sum(verdicts) / len(verdicts)}, {"beside_the_point": aside})
-
-
-class NoiseSensitivity(JudgedEvaluator):
-    """The share of the response's claims that are wrong by the reference and come from the contexts; lower is better.
-
-    Its key is ``noise_sensitivity``. A response without claims is unscored.
-    """
-
-    name = "noise_sensitivity"
-    prompts = CLAIM_PROMPTS
-
-    def _judgement(self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker) -> _Judgement:
-        row = RagRow.of(original, processed)
-        lack = row.lacks("response", "contexts", "reference")
-        if lack:
-            return Scores({}, {"unscored": lack})
-        claims = yield from split_claims(asker, row.response or "", row.question)
-        by_reference = yield from check_claims(asker, claims, row.reference)
-        if not by_reference:
-            return Scores({}, {"unscored": "the response makes no claim"})
-        wrong = [claim.text for claim in by_reference if not claim.is_supported]
-        by_contexts = yield from check_claims(asker, wrong, row.source)
-        misled = [claim.text for claim in by_contexts if claim.is_supported]
-        return Scores({self.name: len(misled) / len(claims)}, {"wrong": wrong, "wrong_from_contexts": misled})
 
 
 def _share(claims: list[Claim]) -> float:
