@@ -17,6 +17,7 @@ from context_bench_nli import NLILabelMatch as NLILabelMatch  # type: ignore[imp
 from context_bench_rag import AnswerRelevancy as AnswerRelevancy  # type: ignore[import-not-found, unused-ignore]
 from context_bench_rag import ContextPrecision as ContextPrecision  # type: ignore[import-not-found, unused-ignore]
 from context_bench_rag import ContextRecall as ContextRecall  # type: ignore[import-not-found, unused-ignore]
+from context_bench_rag import EmbeddedAnswerRelevancy as EmbeddedAnswerRelevancy  # type: ignore[import-not-found, unused-ignore]
 from context_bench_rag import Faithfulness as Faithfulness  # type: ignore[import-not-found, unused-ignore]
 from context_bench_rag import LexicalContextPrecision as LexicalContextPrecision  # type: ignore[import-not-found, unused-ignore]
 from context_bench_rag import LexicalContextRecall as LexicalContextRecall  # type: ignore[import-not-found, unused-ignore]

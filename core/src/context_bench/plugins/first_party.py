@@ -78,6 +78,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "alpaca-eval": ("AlpacaWinRate", "context-bench-instruction"),
         "answer-quality": ("AnswerQuality", "context-bench-answer-quality"),
         "answer-relevancy": ("AnswerRelevancy", "context-bench-rag"),
+        "answer-relevancy-embedding": ("EmbeddedAnswerRelevancy", "context-bench-rag"),
         "bbh-exact-match": ("BBHExactMatch", "context-bench-bbh"),
         "bertscore": ("BERTScoreEvaluator", "context-bench-scorers-embedding"),
         "bfcl-ast": ("BFCLMatch", "context-bench-agents"),
