@@ -30,6 +30,8 @@ MEASURES: Mapping[str, Callable[[EvalRow], float | None]] = {
     "cost": lambda row: row.cost,
     "prompt_tokens": lambda row: None if row.failed else row.prompt_tokens,
     "response_tokens": lambda row: None if row.failed else row.response_tokens,
+    "input_tokens": lambda row: None if row.failed else row.input_tokens or None,
+    "output_tokens": lambda row: None if row.failed or row.prompt_tokens is None else row.output_tokens,
 }
 """What is measured of every row; less of it is better."""
 
@@ -48,6 +50,8 @@ class Column:
         values: Shape (rows,); a failed row has the worst value of its score.
         answered: Whether the row was answered, shape (rows,).
         better: ``"higher"`` or ``"lower"``.
+        labels: Number of each row's dataset among ``names``, shape (rows,).
+        names: Labels of the datasets, in the order of the run.
     """
 
     run: Run
@@ -57,21 +61,28 @@ class Column:
     values: NDArray[np.float64]
     answered: NDArray[np.bool_]
     better: str
+    labels: NDArray[np.int32]
+    names: tuple[str, ...]
 
 
-def read_columns(run: Run, metrics: Sequence[str], until: int | None = None) -> dict[tuple[str, str], Column]:
+def read_columns(
+    run: Run, metrics: Sequence[str], until: int | None = None, besides: Sequence[str] = ()
+) -> dict[tuple[str, str], Column]:
     """Return the columns of every system by its label and the metric; a system without a value of a metric has none.
 
     Args:
         run: An open run.
         metrics: Score keys, ``score``, or names of :data:`MEASURES`.
         until: Packed place of the first row that is not read; None reads all.
+        besides: Further ones, which need not be there.
 
     Raises:
         UnknownNameError: No row has a value of a metric.
     """
     read: dict[tuple[str, str], _Growing] = {}
     known: set[str] = set()
+    names: dict[str, int] = {}
+    every = tuple(dict.fromkeys((*metrics, *besides)))
     lower: set[str] = set(MEASURES)
     for row in run.rows():
         place = place_of(row.dataset_number, row.position, row.sample)
@@ -80,10 +91,11 @@ def read_columns(run: Run, metrics: Sequence[str], until: int | None = None) -> 
         if row.is_agreement or row.is_extra:
             continue
         known.update(row.keys, row.scores)
-        for metric in metrics:
+        label = names.setdefault(row.dataset, len(names))
+        for metric in every:
             value = MEASURES[metric](row) if metric in MEASURES else row.value(metric)
             if value is not None:
-                read.setdefault((row.system, metric), _Growing()).add(place, value, not row.failed)
+                read.setdefault((row.system, metric), _Growing()).add(place, value, not row.failed, label)
                 if metric not in MEASURES and _is_lower_better(row, metric):
                     lower.add(metric)
     for metric in metrics:
@@ -92,27 +104,30 @@ def read_columns(run: Run, metrics: Sequence[str], until: int | None = None) -> 
                 f"score in {run.path}", metric, sorted(known - {ANY_KEY} | set(MEASURES) | {HEADLINE})
             )
     return {
-        (system, metric): column.frozen(run, system, metric, "lower" if metric in lower else "higher")
+        (system, metric): column.frozen(run, system, metric, "lower" if metric in lower else "higher", tuple(names))
         for (system, metric), column in read.items()
     }
 
 
 class _Growing:
-    """A column while it is read: numbers in arrays, 17 bytes a row."""
+    """A column while it is read: numbers in arrays, 21 bytes a row."""
 
     def __init__(self) -> None:
         self._places, self._values, self._answered = array("q"), array("d"), bytearray()
+        self._labels = array("i")
 
-    def add(self, place: int, value: float, answered: bool) -> None:
+    def add(self, place: int, value: float, answered: bool, label: int) -> None:
         self._places.append(place)
         self._values.append(value)
         self._answered.append(answered)
+        self._labels.append(label)
 
-    def frozen(self, run: Run, system: str, metric: str, better: str) -> Column:
+    def frozen(self, run: Run, system: str, metric: str, better: str, names: tuple[str, ...]) -> Column:
         places = np.frombuffer(self._places, dtype=np.int64)
         values = np.frombuffer(self._values, dtype=np.float64)
         answered = np.frombuffer(self._answered, dtype=np.uint8).astype(bool)
-        return Column(run, system, metric, places, values, answered, better)
+        labels = np.frombuffer(self._labels, dtype=np.int32)
+        return Column(run, system, metric, places, values, answered, better, labels, names)
 
 
 def _is_lower_better(row: EvalRow, metric: str) -> bool:
@@ -141,7 +156,8 @@ def grouped(run: Run, places: Iterable[int], field: str | None) -> dict[int, Any
     Args:
         run: An open run.
         places: Packed places of rows.
-        field: A field of the examples, ``dataset``, or ``example`` for the example itself; None groups nothing.
+        field: A field of the examples, ``dataset``, ``example`` for the example itself, or ``length`` for the words of its
+            context where it has no such field; None groups nothing.
     """
     if field is None:
         return {}
@@ -156,5 +172,14 @@ def grouped(run: Run, places: Iterable[int], field: str | None) -> dict[int, Any
         elif field == "example":
             told[place] = place
         else:
-            told[place] = (example.content or {}).get(field)
+            told[place] = _field_of(example.content or {}, field)
     return told
+
+
+def _field_of(content: Mapping[str, Any], field: str) -> Any:
+    found = content.get(field)
+    if found is None and field in ("tag", "depth"):
+        found = content.get({"tag": "tags", "depth": "needle_depth"}[field])
+    if found is None and field == "length" and isinstance(content.get("context"), str):
+        return len(content["context"].split())
+    return found

@@ -14,7 +14,7 @@ from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_compare import baselines as named
 from context_bench_compare.columns import HEADLINE
-from context_bench_compare.comparing import Line, compare_runs
+from context_bench_compare.comparing import Overview, compare_runs, overview
 from context_bench_compare.gates import Gate, Outcome, exit_code, gates_of_table, parse_gate
 from context_bench_compare.gating import judge
 from context_bench_compare.planning import plans
@@ -22,9 +22,12 @@ from context_bench_compare.rendering import (
     HEADINGS,
     aligned,
     cells,
+    csv,
     gate_sentence,
     junit,
     markdown,
+    more_sentences,
+    more_to_dict,
     outcome_to_dict,
     sentences,
     to_dict,
@@ -52,7 +55,12 @@ _path = click.Path(path_type=Path, dir_okay=False)
     metavar="KEY",
     help="Score or measure to compare; repeatable.  [default: the headline]",
 )
-@click.option("--by", metavar="FIELD", help="Compare slices too: dataset, or a field of the examples.")
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="FIELD",
+    help="Compare slices too: dataset, tag, length, depth, or any field of the examples; repeatable.",
+)
 @click.option(
     "--cluster",
     metavar="FIELD",
@@ -108,14 +116,14 @@ _path = click.Path(path_type=Path, dir_okay=False)
     "outputs",
     multiple=True,
     type=_path,
-    help="Write a file by its suffix: .json, .md or .xml (JUnit); repeatable.",
+    help="Write a file by its suffix: .json, .md, .csv or .xml (JUnit); repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to standard output.")
 def compare(
     runs: tuple[str, ...],
     baseline: str | None,
     metrics: tuple[str, ...],
-    by: str | None,
+    by: tuple[str, ...],
     cluster: str | None,
     margin: float | None,
     confidence: float,
@@ -147,34 +155,35 @@ def compare(
         if incomplete and not partial:
             tell("A comparison of a part can mislead: --partial compares it all the same.")
             return INCOMPLETE
-        lines = compare_runs(found, metrics or (HEADLINE,), rules, baseline, cluster, by, anyway)
+        told = overview(found, metrics or (HEADLINE,), rules, baseline, cluster, by, anyway)
         outcomes = judge(found[0], gates, (), baseline, threshold, cluster, folder) if gates else []
     if as_json:
-        write_json(_told(lines, outcomes))
+        write_json(_told(told, outcomes))
     else:
-        _show(lines, outcomes)
+        _show(told, outcomes)
     for path in outputs:
-        path.write_text(_WRITERS[path.suffix](lines, outcomes), encoding="utf-8")
+        path.write_text(_WRITERS[path.suffix](told, outcomes), encoding="utf-8")
     return exit_code(outcomes)
 
 
-def _told(lines: Sequence[Line], outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    return {"comparisons": [to_dict(line) for line in lines], "gates": [outcome_to_dict(one) for one in outcomes]}
+def _told(compared: Overview, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    lines = [to_dict(line) for line in compared.lines]
+    return {"comparisons": lines, **more_to_dict(compared), "gates": [outcome_to_dict(one) for one in outcomes]}
 
 
-def _json(lines: Sequence[Line], outcomes: Sequence[Outcome]) -> str:
+def _json(compared: Overview, outcomes: Sequence[Outcome]) -> str:
     import json
 
-    return json.dumps(_told(lines, outcomes), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(_told(compared, outcomes), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-_WRITERS = {".json": _json, ".md": markdown, ".xml": junit}
+_WRITERS = {".json": _json, ".md": markdown, ".xml": junit, ".csv": csv}
 
 
-def _show(lines: Sequence[Line], outcomes: Sequence[Outcome]) -> None:
-    say(aligned(HEADINGS, cells(lines)))
+def _show(compared: Overview, outcomes: Sequence[Outcome]) -> None:
+    say(aligned(HEADINGS, cells(compared.lines)))
     say()
-    for sentence in sentences(lines):
+    for sentence in (*sentences(compared.lines), *more_sentences(compared)):
         indent = len(sentence) - len(sentence.lstrip())
         say(wrapped("", sentence.strip(), indent, 0))
     for outcome in outcomes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,31 @@ from numpy.typing import NDArray
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import Run
+from context_bench_compare.averages import RATIOS, Macro, Ratio, macro_average, ratio_of_sums
 from context_bench_compare.columns import MEASURES, Column, content_places, grouped, read_columns
+from context_bench_compare.pareto import Front, front_of
 from context_bench_compare.places import example_at, example_place, identity_of, sample_at
-from context_bench_compare.verdicts import Comparison, Pairs, Rules, compare, corrected, incomparable
+from context_bench_compare.slices import slices_of
+from context_bench_compare.verdicts import (
+    INCOMPARABLE,
+    Comparison,
+    Pairs,
+    Rules,
+    compare,
+    corrected,
+    incomparable,
+)
 
 ALL_ROWS = "all"
 """Name of the slice that holds every row."""
+
+COSTS = ("cost", "prompt_tokens", "latency")
+"""What a row can cost, the most telling first: the front is drawn over the first that every system has."""
+
+_BESIDES = (*COSTS, "input_tokens", "output_tokens")
+
+Columns = Mapping[int, Mapping[tuple[str, str], Column]]
+"""Columns by the identity of their run, then by label and metric."""
 
 
 @frozen
@@ -44,6 +64,7 @@ class Line:
         slice: Name of the rows, :data:`ALL_ROWS` for all.
         found: What is known of the difference.
         flipped: Ids of the examples that improved and regressed, those of the first few, by which.
+        macro: The average over datasets, each with the same weight; None for a slice, and where there is one dataset.
     """
 
     system: str
@@ -52,6 +73,22 @@ class Line:
     slice: str
     found: Comparison
     flipped: Mapping[str, tuple[str, ...]]
+    macro: Macro | None = None
+
+
+@frozen
+class Overview:
+    """Everything that a comparison tells.
+
+    Attributes:
+        lines: Each system against the baseline, by metric and slice.
+        ratios: Ratios of sums of each system and the baseline, where the rows hold what is summed.
+        front: Quality against cost; None where no cost is known of every system.
+    """
+
+    lines: tuple[Line, ...]
+    ratios: tuple[Ratio, ...] = ()
+    front: Front | None = None
 
 
 def entrants_of(runs: Sequence[Run]) -> list[Entrant]:
@@ -86,10 +123,26 @@ def compare_runs(
     rules: Rules,
     baseline: str | None = None,
     cluster: str | None = None,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     anyway: bool = False,
 ) -> list[Line]:
-    """Return a line for each system, metric and slice, every one held against the baseline.
+    """Return a line for each system, metric and slice, every one held against the baseline: see :func:`overview`."""
+    fields = [by] if isinstance(by, str) else list(by or ())
+    entrants, against = contestants(runs, baseline)
+    columns = {id(run): read_columns(run, metrics) for run in runs}
+    return _lines(entrants, against, columns, metrics, rules, cluster, fields, anyway)
+
+
+def overview(
+    runs: Sequence[Run],
+    metrics: Sequence[str],
+    rules: Rules,
+    baseline: str | None = None,
+    cluster: str | None = None,
+    by: Sequence[str] = (),
+    anyway: bool = False,
+) -> Overview:
+    """Return every system held against the baseline, ratios of sums, and the Pareto front of the first metric.
 
     Args:
         runs: Open runs; the rows of different runs are matched by their content.
@@ -98,30 +151,112 @@ def compare_runs(
         baseline: Name of the baseline; None takes the runs' own, or the first system.
         cluster: Field of the examples by which rows hang together, or ``id:SEPARATOR`` for the part of the id before it; None
             takes the examples' field ``cluster`` or ``session_id``, and several samples of one example together.
-        by: Field of the examples by which rows are sliced besides; ``dataset`` for their label.
+        by: What rows are sliced by besides: ``dataset`` for its label, or a field of the examples; see
+            :mod:`~context_bench_compare.slices`.
         anyway: Whether to compare what was scored or asked in different ways.
 
     Raises:
-        ConfigurationError: There is only one system.
+        ConfigurationError: There is only one system, or no example has a field.
         UnknownNameError: A metric or the baseline is unknown.
+    """
+    entrants, against = contestants(runs, baseline)
+    columns = {id(run): read_columns(run, metrics, None, _BESIDES) for run in runs}
+    lines = _lines(entrants, against, columns, metrics, rules, cluster, list(by), anyway)
+    incompatible = {line.system for line in lines if line.found.word == INCOMPARABLE}
+    sound = [one for one in entrants if one.name not in incompatible]
+    ratios = _ratios(sound, against, columns, metrics[0], rules, cluster)
+    return Overview(tuple(lines), tuple(ratios), _front(sound, columns, metrics[0], rules, cluster))
+
+
+def contestants(runs: Sequence[Run], baseline: str | None) -> tuple[list[Entrant], Entrant]:
+    """Return every system of the runs, and the one that the others are held against.
+
+    Raises:
+        ConfigurationError: There is only one system.
+        UnknownNameError: The baseline is unknown.
     """
     entrants = entrants_of(runs)
     if len(entrants) < 2:
         raise ConfigurationError(
             f"{runs[0].path} holds one system only, so there is nothing to compare. Name a second run."
         )
-    against = baseline_of(entrants, baseline)
-    columns = {id(run): read_columns(run, metrics) for run in runs}
+    return entrants, baseline_of(entrants, baseline)
+
+
+def _lines(
+    entrants: Sequence[Entrant],
+    against: Entrant,
+    columns: Columns,
+    metrics: Sequence[str],
+    rules: Rules,
+    cluster: str | None,
+    by: Sequence[str],
+    anyway: bool,
+) -> list[Line]:
     lines: list[tuple[Line, Rules]] = []
     for one in entrants:
-        if one is against:
-            continue
-        for metric in metrics:
-            ours = columns[id(one.run)].get((one.system, metric))
-            theirs = columns[id(against.run)].get((against.system, metric))
+        for metric in metrics if one is not against else ():
+            ours, theirs = _column(columns, one, metric), _column(columns, against, metric)
             lines += _compared(one, against, metric, ours, theirs, rules, cluster, by, anyway)
     judged = corrected([line.found for line, _ in lines], [rules for _, rules in lines])
     return [evolve(line, found=found) for (line, _), found in zip(lines, judged)]
+
+
+def _column(columns: Columns, one: Entrant, metric: str) -> Column | None:
+    return columns[id(one.run)].get((one.system, metric))
+
+
+def _ratios(
+    entrants: Sequence[Entrant],
+    against: Entrant,
+    columns: Columns,
+    metric: str,
+    rules: Rules,
+    cluster: str | None,
+) -> Iterator[Ratio]:
+    for one in entrants:
+        for name, parts in RATIOS.items() if one is not against else ():
+            found = [
+                _column(columns, who, metric if part == "pass" else part) for who in (one, against) for part in parts
+            ]
+            if any(column is None for column in found):
+                continue
+            known = [column for column in found if column is not None]
+            places = [places_of(column, one.run is not against.run) for column in known]
+            shared, at = in_common(places)
+            if not len(shared):
+                continue
+            values = [column.values[where] for column, where in zip(known, at)]
+            if parts[1] == "pass":
+                for place in (1, 3):
+                    better = known[place].better == "higher"
+                    passes = values[place] >= rules.threshold if better else values[place] <= rules.threshold
+                    values[place] = passes.astype(float)
+            clusters = clusters_of(known[2].run, known[2].places[at[2]], cluster)
+            ours, theirs = (values[0], values[1]), (values[2], values[3])
+            ratio = ratio_of_sums((one.name, against.name), name, ours, theirs, clusters, rules.confidence, rules.seed)
+            if ratio is not None:
+                yield ratio
+
+
+def _front(
+    entrants: Sequence[Entrant], columns: Columns, metric: str, rules: Rules, cluster: str | None
+) -> Front | None:
+    measure = next(
+        (name for name in COSTS if name != metric and all(_column(columns, one, name) for one in entrants)), None
+    )
+    if measure is None or len(entrants) < 2:
+        return None
+    both = [column for name in (metric, measure) for one in entrants if (column := _column(columns, one, name))]
+    across = any(one.run is not entrants[0].run for one in entrants)
+    shared, at = in_common([places_of(column, across) for column in both])
+    if not len(shared) or len(both) < 2 * len(entrants):
+        return None
+    values = [column.values[where] for column, where in zip(both, at)]
+    clusters = clusters_of(both[0].run, both[0].places[at[0]], cluster)
+    names = [one.name for one in entrants]
+    points = front_of(names, values[: len(names)], values[len(names) :], both[0].better, clusters, rules.seed)
+    return Front(metric, measure, len(shared), points)
 
 
 def _compared(
@@ -132,7 +267,7 @@ def _compared(
     theirs: Column | None,
     rules: Rules,
     cluster: str | None,
-    by: str | None,
+    by: Sequence[str],
     anyway: bool,
 ) -> Iterator[tuple[Line, Rules]]:
     why = None if anyway else _difference_between(one, against, metric)
@@ -146,17 +281,23 @@ def _compared(
     assert theirs is not None
     rules = evolve(rules, better=ours.better)
     pairs = paired(ours, theirs, cluster)
-    for name, chosen in _slices(pairs, against.run, by):
+    for name, chosen in ((ALL_ROWS, pairs), *(part for one_of in by for part in slices_of(pairs, against.run, one_of))):
         found = compare(chosen, rules)
         flipped = {which: _ids(against.run, getattr(found, which)) for which in ("improved", "regressed")}
-        yield Line(one.name, against.name, metric, name, found, flipped), rules
+        yield Line(one.name, against.name, metric, name, found, flipped, _macro(chosen, rules)), rules
+
+
+def _macro(pairs: Pairs, rules: Rules) -> Macro | None:
+    if pairs.labels is None:
+        return None
+    labels = pairs.labels.astype(np.int64)
+    return macro_average(pairs.ours, pairs.theirs, labels, pairs.clusters, rules.confidence)
 
 
 def paired(ours: Column, theirs: Column, cluster: str | None = None) -> Pairs:
     """Return the rows that two columns share, in the order of the second one's run."""
-    left, right = ours.places, theirs.places
-    if ours.run is not theirs.run:
-        left, right = _by_content(ours), _by_content(theirs)
+    is_across = ours.run is not theirs.run
+    left, right = places_of(ours, is_across), places_of(theirs, is_across)
     _, at_left, at_right = np.intersect1d(left, right, return_indices=True)
     order = np.argsort(at_right)
     at_left, at_right = at_left[order], at_right[order]
@@ -168,7 +309,19 @@ def paired(ours: Column, theirs: Column, cluster: str | None = None) -> Pairs:
         ours.answered[at_left] & theirs.answered[at_right],
         clusters_of(theirs.run, places, cluster),
         len(left) + len(right) - 2 * len(at_left),
+        theirs.labels[at_right],
     )
+
+
+def places_of(column: Column, is_across: bool) -> NDArray[np.int64]:
+    """Return what rows are matched by: their place within one run, their content across runs."""
+    return _by_content(column) if is_across else column.places
+
+
+def in_common(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Return what all have in common, and where each has it, in the order of the last one's places."""
+    shared = reduce(np.intersect1d, places)
+    return shared, [np.argsort(own, kind="stable")[np.searchsorted(np.sort(own), shared)] for own in places]
 
 
 def _by_content(column: Column) -> NDArray[np.int64]:
@@ -205,21 +358,6 @@ def _cluster_names(run: Run, examples: Sequence[int], cluster: str) -> dict[int,
 def _numbered(names: Sequence[Any]) -> NDArray[np.int64]:
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(repr(name), len(numbers)) for name in names], dtype=np.int64)
-
-
-def _slices(pairs: Pairs, run: Run, by: str | None) -> Iterator[tuple[str, Pairs]]:
-    yield ALL_ROWS, pairs
-    if by is None:
-        return
-    places = [int(place) for place in pairs.keys]
-    told = grouped(run, places, by)
-    examples = [example_place(place) for place in places]
-    names = np.array([str(told.get(place)) for place in examples], dtype=object)
-    for name in dict.fromkeys(names.tolist()):
-        chosen = np.flatnonzero(names == name)
-        clusters = None if pairs.clusters is None else pairs.clusters[chosen]
-        keys = [places[number] for number in chosen]
-        yield f"{by}={name}", Pairs(pairs.ours[chosen], pairs.theirs[chosen], keys, pairs.answered[chosen], clusters)
 
 
 def _ids(run: Run, places: Sequence[Any], most: int = 20) -> tuple[str, ...]:

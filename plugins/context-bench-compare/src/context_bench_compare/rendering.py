@@ -8,9 +8,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 from context_bench.console import printable
-from context_bench_compare.comparing import ALL_ROWS, Line
+from context_bench_compare.averages import Macro
+from context_bench_compare.comparing import ALL_ROWS, Line, Overview
 from context_bench_compare.gates import MET, MISSED, OPEN, Outcome
-from context_bench_compare.intervals import Interval
+from context_bench_compare.intervals import Interval, TooFew
 from context_bench_compare.verdicts import INCOMPARABLE, Comparison
 
 _SIGNS = {MET: "✅", MISSED: "❌", OPEN: "❔"}
@@ -61,6 +62,8 @@ def sentences(lines: Sequence[Line]) -> list[str]:
             told.append(
                 f"  Failed rows count as wrong; over the rows that both answered it is {found.answered_difference:+.4g}."
             )
+        if line.macro is not None:
+            told.append(f"  {macro_sentence(line.macro)}")
         if found.unmatched:
             told.append(f"  {found.unmatched} rows have no counterpart and are left out.")
         for which, count in (("regressed", len(found.regressed)), ("improved", len(found.improved))):
@@ -71,19 +74,89 @@ def sentences(lines: Sequence[Line]) -> list[str]:
     return told
 
 
+def macro_sentence(macro: Macro) -> str:
+    """Return the average over datasets in words."""
+    shown = (
+        f"{_number(macro.interval.low, '+')} to {_number(macro.interval.high, '+')} at {macro.interval.confidence:.0%}"
+        if isinstance(macro.interval, Interval)
+        else f"too few to say: {macro.interval.reason}"
+    )
+    means = f"{_number(macro.mean)} against {_number(macro.baseline_mean)}"
+    return f"Macro average over {macro.datasets} datasets: {means}, {_number(macro.difference, '+')} ({shown})."
+
+
+def more_sentences(found: Overview) -> list[str]:
+    """Return the ratios of sums and the Pareto front in words."""
+    told = []
+    for ratio in found.ratios:
+        shown = (
+            f"{_number(ratio.interval.low, '+')} to {_number(ratio.interval.high, '+')} at {ratio.interval.confidence:.0%}"
+            if isinstance(ratio.interval, Interval)
+            else f"too few to say: {ratio.interval.reason}"
+        )
+        told.append(
+            f"{RATIO_NAMES[ratio.name]}: {ratio.system} {_number(ratio.value)}, {ratio.baseline} "
+            f"{_number(ratio.baseline_value)}; {_number(ratio.difference, '+')} ({shown})."
+        )
+    if found.front is not None:
+        measure = found.front.measure.replace("_", " ")
+        told.append(f"Pareto front of {found.front.metric} against {measure}, over {found.front.rows} rows:")
+        told += [
+            f"  {point.system}: {_number(point.score)} at {_number(point.cost)}, "
+            f"{'on' if point.is_on_front else 'off'} the front; on it in {point.share:.0%} of the bootstrap draws."
+            for point in found.front.points
+        ]
+    return told
+
+
+RATIO_NAMES = {"compression": "Tokens out for each token in", "cost_per_pass": "Cost for each pass"}
+
+
+def more_to_dict(found: Overview) -> dict[str, Any]:
+    """Return the ratios of sums and the Pareto front as JSON-like values."""
+    ratios = [
+        {
+            "system": one.system,
+            "baseline": one.baseline,
+            "ratio": one.name,
+            "value": _finite(one.value),
+            "baseline_value": _finite(one.baseline_value),
+            "difference": _finite(one.difference),
+            "interval": interval_to_dict(one.interval),
+            "rows": one.rows,
+        }
+        for one in found.ratios
+    ]
+    front = None
+    if found.front is not None:
+        points = [
+            {"system": p.system, "score": p.score, "cost": p.cost, "on_front": p.is_on_front, "share_of_draws": p.share}
+            for p in found.front.points
+        ]
+        front = {
+            "metric": found.front.metric,
+            "measure": found.front.measure,
+            "rows": found.front.rows,
+            "points": points,
+        }
+    return {"ratios": ratios, "front": front}
+
+
+def interval_to_dict(interval: Interval | TooFew) -> dict[str, Any]:
+    """Return an interval, or why there is none, as JSON-like values."""
+    if not isinstance(interval, Interval):
+        return {"too_few": interval.reason}
+    return {
+        "low": _finite(interval.low),
+        "high": _finite(interval.high),
+        "confidence": interval.confidence,
+        "method": interval.method,
+    }
+
+
 def to_dict(line: Line) -> dict[str, Any]:
     """Return a comparison as JSON-like values; what is not a finite number is None."""
     found = line.found
-    interval: dict[str, Any] = (
-        {"too_few": found.interval.reason}
-        if not isinstance(found.interval, Interval)
-        else {
-            "low": found.interval.low,
-            "high": found.interval.high,
-            "confidence": found.interval.confidence,
-            "method": found.interval.method,
-        }
-    )
     return {
         "system": line.system,
         "baseline": line.baseline,
@@ -97,7 +170,8 @@ def to_dict(line: Line) -> dict[str, Any]:
         "mean": _finite(found.mean),
         "baseline_mean": _finite(found.baseline_mean),
         "difference": _finite(found.difference),
-        "interval": interval,
+        "interval": interval_to_dict(found.interval),
+        "macro": None if line.macro is None else macro_to_dict(line.macro),
         "answered_difference": found.answered_difference,
         "p_value": found.p_value,
         "p_value_corrected": found.corrected,
@@ -105,6 +179,17 @@ def to_dict(line: Line) -> dict[str, Any]:
         "detectable_difference": _finite(found.detectable),
         "improved": {"count": len(found.improved), "first": list(line.flipped.get("improved", ()))},
         "regressed": {"count": len(found.regressed), "first": list(line.flipped.get("regressed", ()))},
+    }
+
+
+def macro_to_dict(macro: Macro) -> dict[str, Any]:
+    """Return the average over datasets as JSON-like values."""
+    return {
+        "datasets": macro.datasets,
+        "mean": _finite(macro.mean),
+        "baseline_mean": _finite(macro.baseline_mean),
+        "difference": _finite(macro.difference),
+        "interval": interval_to_dict(macro.interval),
     }
 
 
@@ -124,9 +209,9 @@ def gate_sentence(outcome: Outcome) -> str:
     return f"Gate {outcome.gate}: {outcome.state}. {outcome.sentence}.{more}"
 
 
-def markdown(lines: Sequence[Line], outcomes: Sequence[Outcome] = ()) -> str:
+def markdown(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
     """Return a comparison and its gates as Markdown, for a pull request."""
-    told = []
+    told, lines = [], compared.lines
     if outcomes:
         told += [f"- {_SIGNS[one.state]} {_escaped(gate_sentence(one))}" for one in outcomes]
         told.append("")
@@ -134,11 +219,11 @@ def markdown(lines: Sequence[Line], outcomes: Sequence[Outcome] = ()) -> str:
         told.append("| " + " | ".join(HEADINGS) + " |")
         told.append("|" + "---|" * len(HEADINGS))
         told += ["| " + " | ".join(map(_escaped, row)) + " |" for row in cells(lines)]
-        told += ["", *(f"- {_escaped(text.strip())}" for text in sentences(lines))]
+        told += ["", *(f"- {_escaped(text.strip())}" for text in (*sentences(lines), *more_sentences(compared)))]
     return "\n".join(told) + "\n"
 
 
-def junit(lines: Sequence[Line], outcomes: Sequence[Outcome] = ()) -> str:
+def junit(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
     """Return gates, or verdicts where there are none, as JUnit XML: missed and worse are failures, open ones are skipped."""
     suite = ElementTree.Element("testsuite", name="context-bench", errors="0")
     for outcome in outcomes:
@@ -147,7 +232,7 @@ def junit(lines: Sequence[Line], outcomes: Sequence[Outcome] = ()) -> str:
             ElementTree.SubElement(case, "failure", message=_xml(outcome.sentence))
         elif outcome.state != MET:
             ElementTree.SubElement(case, "skipped", message=_xml(gate_sentence(outcome)))
-    for line in () if outcomes else lines:
+    for line in () if outcomes else compared.lines:
         name = f"{line.system} {line.metric} {line.slice}"
         case = ElementTree.SubElement(suite, "testcase", classname="comparisons", name=_xml(name))
         if line.found.word == "worse":
@@ -177,3 +262,39 @@ def _number(value: float, sign: str = "") -> str:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def csv(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
+    """Return a line of CSV for each comparison; cells that a spreadsheet would take for a formula get an apostrophe."""
+    import csv as writing
+    import io
+
+    stream = io.StringIO()
+    writer = writing.writer(stream, lineterminator="\n")
+    names = (
+        "system",
+        "baseline",
+        "metric",
+        "slice",
+        "verdict",
+        "rows",
+        "clusters",
+        "mean",
+        "baseline_mean",
+        "difference",
+    )
+    more = ("answered_difference", "p_value", "p_value_corrected", "test", "detectable_difference")
+    writer.writerow((*names, "low", "high", "confidence", "improved", "regressed", *more))
+    for line in compared.lines:
+        told = to_dict(line)
+        ends = [told["interval"].get(name) for name in ("low", "high", "confidence")]
+        counts = [told[which]["count"] for which in ("improved", "regressed")]
+        values = [*(told[name] for name in names), *ends, *counts, *(told[name] for name in more)]
+        writer.writerow([_cell(value) for value in values])
+    return stream.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return "" if value is None else value

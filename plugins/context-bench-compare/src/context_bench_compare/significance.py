@@ -16,6 +16,9 @@ from context_bench_compare.intervals import Clusters, Floats, _cluster_sums
 EXACT_UP_TO = 16
 """So many differences that are not zero are flipped in every way; more are sampled."""
 
+NORMAL_FROM = 20_000
+"""From so many differences on, the flipped sums are normal to within the error of sampling them, and are not sampled."""
+
 
 def mcnemar(improved: int, regressed: int) -> float:
     """Return the two-sided p-value of McNemar's exact test.
@@ -49,6 +52,8 @@ def sign_flip(differences: Floats, clusters: Clusters | None = None, seed: int =
     if len(sums) <= EXACT_UP_TO:
         signs = 1 - 2 * ((np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums))) & 1)
         return float((np.abs(signs @ sums) >= limit).mean())
+    if len(sums) >= NORMAL_FROM:
+        return float(min(1.0, 2 * stats.norm.sf(found / float(np.sqrt(np.square(sums).sum())))))
     generator = np.random.default_rng(seed)
     extreme, block = 0, max(1, 4_000_000 // len(sums))
     for start in range(0, draws, block):

@@ -59,6 +59,7 @@ class Pairs:
         answered: Which rows both systems answered, shape (rows,).
         clusters: Number of the cluster of each row; None when every row stands alone.
         unmatched: Rows that only one of the two has.
+        labels: Number of each row's dataset, shape (rows,); None when nobody asked.
     """
 
     ours: Floats
@@ -67,6 +68,7 @@ class Pairs:
     answered: NDArray[np.bool_]
     clusters: Clusters | None = None
     unmatched: int = 0
+    labels: NDArray[np.int32] | None = None
 
 
 @frozen

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
+from context_bench_compare.pareto import on_front
 from context_bench_html.deciding import Difference
 from context_bench_html.side_by_side import Cells, Floats, array_of
 from context_bench_html.svg import Scale, drawing, element, number, shortened
@@ -96,9 +97,9 @@ class Tradeoff:
     def _measure(self, labels: list[str], costs: list[Floats], values: list[Floats], better: str) -> None:
         sign = 1 if better == "higher" else -1
         cost, score = (np.array([float(np.nanmean(one)) for one in columns]) for columns in (costs, values))
-        on_front = _front(cost[None, :], sign * score[None, :])[0]
+        is_on = on_front(cost[None, :], sign * score[None, :])[0]
         shares = _front_shares(costs, values, sign)
-        self.points = list(zip(labels, cost.tolist(), score.tolist(), on_front.tolist(), shares.tolist()))
+        self.points = list(zip(labels, cost.tolist(), score.tolist(), is_on.tolist(), shares.tolist()))
 
     def drawn(self, name: str) -> Markup | None:
         """Return the scatter plot; None without two systems whose costs are known."""
@@ -124,14 +125,6 @@ class Tradeoff:
         return drawing(name, f"Score against {self.measure}", told, WIDTH, 320, *marks)
 
 
-def _front(costs: Floats, scores: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Return which systems no other one beats, shape (draws, systems)."""
-    as_cheap = costs[:, :, None] >= costs[:, None, :]
-    as_good = scores[:, :, None] <= scores[:, None, :]
-    strictly = (costs[:, :, None] > costs[:, None, :]) | (scores[:, :, None] < scores[:, None, :])
-    return np.asarray(~(as_cheap & as_good & strictly).any(axis=2))
-
-
 def _front_shares(costs: list[Floats], values: list[Floats], sign: int, draws: int = 200) -> Floats:
     """Return the share of bootstrap draws of the lines in which each system is on the front."""
     generator = np.random.default_rng(0)
@@ -144,7 +137,7 @@ def _front_shares(costs: list[Floats], values: list[Floats], sign: int, draws: i
         drawn = table[:, generator.integers(0, table.shape[1], table.shape[1])].mean(axis=1)
         means.append(drawn)
     drawn = np.array(means)
-    return np.asarray(_front(drawn[:, : len(costs)], sign * drawn[:, len(costs) :]).mean(axis=0))
+    return np.asarray(on_front(drawn[:, : len(costs)], sign * drawn[:, len(costs) :]).mean(axis=0))
 
 
 def histogram(

@@ -1,0 +1,140 @@
+"""Averages that are no plain mean over rows: the mean over datasets, and ratios of sums.
+
+A macro average gives each dataset the same weight, however many rows it has. A ratio of sums, such as tokens out for tokens in,
+is what is paid for; a mean of the ratios of rows would count a short row as much as a long one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from attrs import frozen
+from scipy import stats
+
+from context_bench_compare.intervals import (
+    MINIMUM_ROWS,
+    Clusters,
+    Floats,
+    Interval,
+    TooFew,
+    bootstrap_interval,
+    too_few,
+)
+from context_bench_compare.pareto import clusters_of_blocks
+from context_bench_compare.power import standard_error
+
+RATIOS: Mapping[str, tuple[str, str]] = {
+    "compression": ("output_tokens", "input_tokens"),
+    "cost_per_pass": ("cost", "pass"),
+}
+"""Numerator and denominator of each ratio of sums; ``pass`` is whether the score passes."""
+
+
+@frozen
+class Macro:
+    """The average over datasets, each with the same weight.
+
+    Attributes:
+        datasets: How many there are.
+        mean, baseline_mean, difference: Means of the datasets' means.
+        interval: Of the difference; or why there is none.
+    """
+
+    datasets: int
+    mean: float
+    baseline_mean: float
+    difference: float
+    interval: Interval | TooFew
+
+
+@frozen
+class Ratio:
+    """A ratio of sums of two systems on the same rows.
+
+    Attributes:
+        system, baseline: Names of the two.
+        name: One of :data:`RATIOS`.
+        value, baseline_value, difference: The ratios, and what parts them.
+        interval: Of the difference; or why there is none.
+        rows: Matched rows that have all that is summed.
+    """
+
+    system: str
+    baseline: str
+    name: str
+    value: float
+    baseline_value: float
+    difference: float
+    interval: Interval | TooFew
+    rows: int
+
+
+def macro_average(
+    ours: Floats, theirs: Floats, labels: Clusters, clusters: Clusters | None, confidence: float
+) -> Macro | None:
+    """Return the average over datasets; None where there is only one.
+
+    Args:
+        ours, theirs: Scores of matched rows, shape (rows,).
+        labels: Number of each row's dataset, shape (rows,).
+        clusters: Number of the cluster of each row; None when every row stands alone.
+        confidence: Of the interval, which takes the datasets as given and their rows as drawn.
+    """
+    found = np.unique(labels)
+    if len(found) < 2:
+        return None
+    means, errors, missing = [], [], None
+    for label in found:
+        chosen = labels == label
+        own = None if clusters is None else clusters[chosen]
+        means.append((float(ours[chosen].mean()), float(theirs[chosen].mean())))
+        missing = missing or too_few(int(chosen.sum()), own)
+        errors.append(standard_error(ours[chosen] - theirs[chosen], own))
+    mine, other = (float(np.mean(column)) for column in zip(*means))
+    if missing is None:
+        half = float(stats.norm.ppf((1 + confidence) / 2)) * math.sqrt(sum(e * e for e in errors)) / len(found)
+        interval: Interval | TooFew = Interval(
+            mine - other - half, mine - other + half, "stratified by dataset", confidence
+        )
+    else:
+        interval = TooFew(f"a dataset has {missing.reason}")
+    return Macro(len(found), mine, other, mine - other, interval)
+
+
+def ratio_of_sums(
+    names: tuple[str, str],
+    name: str,
+    ours: tuple[Floats, Floats],
+    theirs: tuple[Floats, Floats],
+    clusters: Clusters | None,
+    confidence: float,
+    seed: int,
+) -> Ratio | None:
+    """Return two ratios of sums and the BCa bootstrap interval of their difference; None where a denominator is zero.
+
+    Args:
+        names: Of the system and of the baseline.
+        name: One of :data:`RATIOS`.
+        ours, theirs: Numerator and denominator of the matched rows, each of shape (rows,).
+        clusters: Number of the cluster of each row; None when every row stands alone.
+        confidence: Of the interval.
+        seed: Seed of the draws.
+    """
+    columns = (*ours, *theirs)
+    sums = [float(column.sum()) for column in columns]
+    if not sums[1] or not sums[3]:
+        return None
+    rows = len(columns[0])
+    if clusters is None and rows >= MINIMUM_ROWS:
+        clusters = clusters_of_blocks(rows)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        interval = bootstrap_interval(columns, _difference, clusters, confidence, seed, draws=1000)
+    mine, other = sums[0] / sums[1], sums[2] / sums[3]
+    return Ratio(*names, name, mine, other, mine - other, interval, rows)
+
+
+def _difference(top: Floats, below: Floats, their_top: Floats, their_below: Floats) -> Floats:
+    ours = top.sum(axis=-1) / below.sum(axis=-1)
+    return np.asarray(ours - their_top.sum(axis=-1) / their_below.sum(axis=-1))

@@ -1,0 +1,103 @@
+"""The Pareto front: which systems no other one beats in quality and in cost at once, and how surely each stands on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from context_bench_compare.intervals import Clusters, Floats
+
+DRAWS = 1000
+"""Bootstrap draws of the rows."""
+
+BLOCKS = 2000
+"""Rows are drawn in at most so many blocks of neighbours, so that a million rows take no longer than these."""
+
+
+@frozen
+class Point:
+    """One system of a front.
+
+    Attributes:
+        system: Its name.
+        score, cost: Means over the rows that all systems have.
+        is_on_front: Whether no other system is as good and cheaper, or better and as cheap.
+        share: Share of the bootstrap draws in which it is on the front.
+    """
+
+    system: str
+    score: float
+    cost: float
+    is_on_front: bool
+    share: float
+
+
+@frozen
+class Front:
+    """Systems by quality and cost.
+
+    Attributes:
+        metric: The score.
+        measure: What a row costs, such as ``cost`` or ``prompt_tokens``.
+        rows: Rows that all systems have.
+        points: The systems.
+    """
+
+    metric: str
+    measure: str
+    rows: int
+    points: tuple[Point, ...]
+
+
+def front_of(
+    names: Sequence[str],
+    scores: Sequence[Floats],
+    costs: Sequence[Floats],
+    better: str,
+    clusters: Clusters | None = None,
+    seed: int = 0,
+) -> tuple[Point, ...]:
+    """Return the systems with their share of the draws.
+
+    Args:
+        names: Of the systems.
+        scores, costs: One column a system, over the same rows, each of shape (rows,).
+        better: Which score is better, ``"higher"`` or ``"lower"``; less cost always is.
+        clusters: Number of the cluster of each row; whole clusters are drawn then.
+        seed: Seed of the draws.
+    """
+    sign = 1 if better == "higher" else -1
+    rows = len(scores[0])
+    blocks = clusters_of_blocks(rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    count = int(blocks.max()) + 1
+    sums = np.array([np.bincount(blocks, weights=column, minlength=count) for column in (*scores, *costs)])
+    sizes = np.bincount(blocks, minlength=count).astype(float)
+    generator = np.random.default_rng(seed)
+    means = np.empty((DRAWS, len(sums)))
+    for number in range(DRAWS):
+        weights = np.bincount(generator.integers(0, count, count), minlength=count).astype(float)
+        means[number] = sums @ weights / (sizes @ weights)
+    found = sums.sum(axis=1) / rows
+    systems = len(names)
+    shares = on_front(means[:, systems:], sign * means[:, :systems]).mean(axis=0)
+    here = on_front(found[None, systems:], sign * found[None, :systems])[0]
+    return tuple(
+        Point(name, float(found[place]), float(found[systems + place]), bool(here[place]), float(shares[place]))
+        for place, name in enumerate(names)
+    )
+
+
+def on_front(costs: Floats, scores: Floats) -> NDArray[np.bool_]:
+    """Return which systems no other one beats, for each draw; all of shape (draws, systems), higher scores being better."""
+    as_cheap = costs[:, :, None] >= costs[:, None, :]
+    as_good = scores[:, :, None] <= scores[:, None, :]
+    strictly = (costs[:, :, None] > costs[:, None, :]) | (scores[:, :, None] < scores[:, None, :])
+    return np.asarray(~(as_cheap & as_good & strictly).any(axis=2))
+
+
+def clusters_of_blocks(rows: int) -> Clusters:
+    """Return the block of each row: its own while they are few, else one of :data:`BLOCKS` of neighbours."""
+    return np.arange(rows) if rows <= BLOCKS else np.arange(rows) * BLOCKS // rows

@@ -1,0 +1,73 @@
+"""Slices: the rows of one dataset, tag, length or depth, or of one value of any field.
+
+A field that holds a list puts a row into the slice of each item. A number that takes many values is cut into quarters of the
+rows.
+``length`` is the examples' own field, or else the words of their context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from context_bench.errors import ConfigurationError
+from context_bench.runs import Run
+from context_bench_compare.columns import grouped
+from context_bench_compare.places import example_place
+from context_bench_compare.verdicts import Pairs
+
+MOST_VALUES = 8
+"""A field of numbers with more values than this is cut into quarters."""
+
+
+def slices_of(pairs: Pairs, run: Run, field: str) -> Iterator[tuple[str, Pairs]]:
+    """Yield each slice of matched rows with its name, in the order of the run, or of the numbers.
+
+    Raises:
+        ConfigurationError: No example has the field.
+    """
+    examples = [example_place(int(place)) for place in pairs.keys]
+    told = grouped(run, examples, field)
+    if not any(value is not None for value in told.values()):
+        raise ConfigurationError(f"No example has the field {field!r} to slice by.")
+    names = _named(told)
+    members: dict[str, list[int]] = {}
+    for number, place in enumerate(examples):
+        for name in names.get(place, ("None",)):
+            members.setdefault(name, []).append(number)
+    order = sorted(members, key=_low) if any("\u2013" in name for name in members) else list(members)
+    for name in order:
+        chosen = np.array(members[name], dtype=np.int64)
+        clusters = None if pairs.clusters is None else pairs.clusters[chosen]
+        keys = [int(pairs.keys[number]) for number in members[name]]
+        yield f"{field}={name}", Pairs(pairs.ours[chosen], pairs.theirs[chosen], keys, pairs.answered[chosen], clusters)
+
+
+def _named(told: Mapping[int, Any]) -> dict[int, tuple[str, ...]]:
+    """Return the names of the slices that each example belongs to."""
+    values = [value for value in told.values() if value is not None]
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return _quarters(told) if len(set(values)) > MOST_VALUES else {p: (f"{v}",) for p, v in told.items()}
+    return {
+        place: tuple(dict.fromkeys(map(str, value))) or ("None",) if isinstance(value, list | tuple) else (str(value),)
+        for place, value in told.items()
+    }
+
+
+def _quarters(told: Mapping[int, Any]) -> dict[int, tuple[str, ...]]:
+    known = np.array([value for value in told.values() if value is not None], dtype=float)
+    edges = np.unique(np.quantile(known, [0, 0.25, 0.5, 0.75, 1]))
+    found: dict[int, tuple[str, ...]] = {}
+    for place, value in told.items():
+        if value is None:
+            found[place] = ("None",)
+            continue
+        part = min(max(int(np.searchsorted(edges, value, side="left")), 1), len(edges) - 1)
+        found[place] = (f"{edges[part - 1]:g}\u2013{edges[part]:g}",)
+    return found
+
+
+def _low(name: str) -> float:
+    return float(name.partition("\u2013")[0]) if name != "None" else float("inf")
