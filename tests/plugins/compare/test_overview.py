@@ -13,7 +13,7 @@ import pytest
 from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench_compare.averages import macro_average, ratio_of_sums
-from context_bench_compare.intervals import Interval, TooFew
+from context_bench_compare.intervals import Interval, TooFew, difference_interval
 from context_bench_compare.pareto import front_of, on_front
 from context_bench_compare.significance import sign_flip
 
@@ -133,9 +133,22 @@ def test_the_macro_average_weighs_datasets_and_not_rows(told: Any) -> None:
     assert line["macro"]["datasets"] == 2
     assert line["macro"]["difference"] == pytest.approx(expected)
     assert line["difference"] == pytest.approx(difference.mean())
-    errors = [difference[part].std(ddof=1) / np.sqrt(part.sum()) for part in (small, ~small)]
-    half = 1.959963985 * np.hypot(*errors) / 2
-    assert line["macro"]["interval"]["high"] == pytest.approx(expected + half, abs=1e-9)
+    ends = [difference_interval(difference[part]) for part in (small, ~small)]
+    half = np.hypot(*[(one.high - one.low) / 2 for one in ends if isinstance(one, Interval)]) / 2
+    interval = line["macro"]["interval"]
+    assert interval["high"] - interval["low"] == pytest.approx(2 * half, abs=1e-9)
+    assert interval["low"] < expected < interval["high"]
+
+
+def test_equal_systems_keep_an_interval_with_a_width() -> None:
+    ours, labels = np.ones(80), np.array([0] * 40 + [1] * 40)
+    found = macro_average(ours, ours, labels, None, 0.95)
+    assert found is not None
+    assert isinstance(found.interval, Interval)
+    assert found.interval.low < -0.01 < 0.01 < found.interval.high
+    ratio = ratio_of_sums(("a", "b"), "compression", (ours, ours * 2), (ours, ours * 2), None, 0.95, 0)
+    assert ratio is not None
+    assert ratio.interval == TooFew("0 rows tell the two apart, 5 are needed")
 
 
 def test_a_macro_average_over_a_dataset_of_few_rows_has_no_interval() -> None:

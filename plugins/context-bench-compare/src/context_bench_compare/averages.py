@@ -7,23 +7,22 @@ is what is paid for; a mean of the ratios of rows would count a short row as muc
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from attrs import frozen
-from scipy import stats
 
 from context_bench_compare.intervals import (
+    MINIMUM_DISTINCT,
     MINIMUM_ROWS,
     Clusters,
     Floats,
     Interval,
     TooFew,
     bootstrap_interval,
-    too_few,
+    difference_interval,
 )
 from context_bench_compare.pareto import clusters_of_blocks
-from context_bench_compare.power import standard_error
 
 RATIOS: Mapping[str, tuple[str, str]] = {
     "compression": ("output_tokens", "input_tokens"),
@@ -85,22 +84,27 @@ def macro_average(
     found = np.unique(labels)
     if len(found) < 2:
         return None
-    means, errors, missing = [], [], None
+    means, intervals = [], []
     for label in found:
         chosen = labels == label
         own = None if clusters is None else clusters[chosen]
         means.append((float(ours[chosen].mean()), float(theirs[chosen].mean())))
-        missing = missing or too_few(int(chosen.sum()), own)
-        errors.append(standard_error(ours[chosen] - theirs[chosen], own))
+        intervals.append(difference_interval(ours[chosen] - theirs[chosen], own, confidence))
     mine, other = (float(np.mean(column)) for column in zip(*means))
-    if missing is None:
-        half = float(stats.norm.ppf((1 + confidence) / 2)) * math.sqrt(sum(e * e for e in errors)) / len(found)
-        interval: Interval | TooFew = Interval(
-            mine - other - half, mine - other + half, "stratified by dataset", confidence
-        )
-    else:
-        interval = TooFew(f"a dataset has {missing.reason}")
+    interval = _joined(intervals, confidence)
     return Macro(len(found), mine, other, mine - other, interval)
+
+
+def _joined(intervals: Sequence[Interval | TooFew], confidence: float) -> Interval | TooFew:
+    """Return the interval of the mean of independent differences, from the interval of each."""
+    ends = []
+    for one in intervals:
+        if isinstance(one, TooFew):
+            return TooFew(f"a dataset has {one.reason}")
+        ends.append((one.low, one.high))
+    centre = sum(low + high for low, high in ends) / 2 / len(ends)
+    half = math.hypot(*((high - low) / 2 for low, high in ends)) / len(ends)
+    return Interval(centre - half, centre + half, "stratified by dataset", confidence)
 
 
 def ratio_of_sums(
@@ -129,9 +133,14 @@ def ratio_of_sums(
     rows = len(columns[0])
     if clusters is None and rows >= MINIMUM_ROWS:
         clusters = clusters_of_blocks(rows)
+    mine, other = sums[0] / sums[1], sums[2] / sums[3]
+    parted = (ours[0] - mine * ours[1]) / sums[1] - (theirs[0] - other * theirs[1]) / sums[3]
+    differing = int((np.abs(parted) > 1e-12 * (abs(mine) + abs(other)) / rows).sum())
+    if differing < MINIMUM_DISTINCT:
+        told = TooFew(f"{differing} rows tell the two apart, {MINIMUM_DISTINCT} are needed")
+        return Ratio(*names, name, mine, other, mine - other, told, rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         interval = bootstrap_interval(columns, _difference, clusters, confidence, seed, draws=1000)
-    mine, other = sums[0] / sums[1], sums[2] / sums[3]
     return Ratio(*names, name, mine, other, mine - other, interval, rows)
 
 

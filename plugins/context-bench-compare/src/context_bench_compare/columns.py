@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
 from context_bench import EvalRow
-from context_bench.errors import UnknownNameError
+from context_bench.errors import StoreError, UnknownNameError
 from context_bench.runs import Run
 from context_bench_compare.places import example_at, example_place, place_of
 
@@ -84,7 +84,7 @@ def read_columns(
     names: dict[str, int] = {}
     every = tuple(dict.fromkeys((*metrics, *besides)))
     lower: set[str] = set(MEASURES)
-    for row in run.rows():
+    for row in told_of(run, run.rows()):
         place = place_of(row.dataset_number, row.position, row.sample)
         if until is not None and place >= until:
             break
@@ -107,6 +107,23 @@ def read_columns(
         (system, metric): column.frozen(run, system, metric, "lower" if metric in lower else "higher", tuple(names))
         for (system, metric), column in read.items()
     }
+
+
+_Read = TypeVar("_Read")
+
+
+def told_of(run: Run, read: Iterator[_Read]) -> Iterator[_Read]:
+    """Yield what is read of a run; a fault names its file, since several are open.
+
+    Raises:
+        StoreError: The file is damaged.
+    """
+    try:
+        yield from read
+    except StoreError as error:
+        if str(run.path) in str(error):
+            raise
+        raise StoreError(f"{run.path}: {error}") from error
 
 
 class _Growing:
@@ -142,7 +159,7 @@ def content_places(run: Run) -> dict[int, int]:
     """
     seen: Counter[str] = Counter()
     found: dict[int, int] = {}
-    for example in run.examples():
+    for example in told_of(run, run.examples()):
         name = f"{example.label}\0{example.hash}"
         digest = blake2b(f"{name}\0{seen[name]}".encode(), digest_size=7).digest()
         seen[name] += 1
@@ -163,7 +180,7 @@ def grouped(run: Run, places: Iterable[int], field: str | None) -> dict[int, Any
         return {}
     wanted = {example_place(place) for place in places}
     told: dict[int, Any] = {}
-    for example in run.examples():
+    for example in told_of(run, run.examples()):
         place = example_at(example.identity)
         if place not in wanted:
             continue

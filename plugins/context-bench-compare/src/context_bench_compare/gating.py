@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
@@ -15,6 +16,7 @@ from context_bench_compare.columns import HEADLINE, Column, read_columns
 from context_bench_compare.comparing import Entrant, baseline_of, entrants_of, paired
 from context_bench_compare.gates import Gate, Outcome, judge_difference, judge_value
 from context_bench_compare.intervals import Floats, bootstrap_interval, difference_interval, mean_interval
+from context_bench_compare.verdicts import Pairs
 
 PASS_RATE = "pass_rate"
 
@@ -75,7 +77,8 @@ def judge(
                 outcomes.append(_valued(name, gate, ours, threshold, cluster))
             elif gate.against is None:
                 assert against is not None
-                outcomes.append(_against(name, gate, ours, _column(columns, against, gate), threshold, cluster))
+                theirs = _column(columns, against, gate)
+                outcomes.append(_against(name, gate, ours, theirs, threshold, cluster))
             else:
                 with open_run(find_baseline(gate.against, folder)) as other:
                     outcomes.append(_against(name, gate, ours, _theirs(other, one, gate), threshold, cluster))
@@ -83,8 +86,6 @@ def judge(
 
 
 def _named(gate: Gate, entrant: Entrant) -> Gate:
-    from attrs import evolve
-
     return evolve(gate, metric=f"{entrant.name} {gate.metric}")
 
 
@@ -134,6 +135,13 @@ def _against(name: Gate, gate: Gate, ours: Column, theirs: Column, threshold: fl
     pairs = paired(ours, theirs, cluster)
     if not len(pairs.ours):
         raise ConfigurationError(f"{ours.run.path} and its baseline {theirs.run.path} have no row in common.")
+    found = _judged(name, gate, pairs, threshold)
+    if not pairs.unmatched:
+        return found
+    return evolve(found, sentence=f"{found.sentence}; {pairs.unmatched} rows without a counterpart are left out")
+
+
+def _judged(name: Gate, gate: Gate, pairs: Pairs, threshold: float) -> Outcome:
     if gate.metric in PERCENTILES:
         share = PERCENTILES[gate.metric]
 
