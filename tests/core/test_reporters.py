@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from context_bench.errors import ContextBenchError
 from context_bench.metrics import CostOfPass, Counts, Latency, MeanScore, PerDatasetBreakdown
+from context_bench.plugins.catalog import Catalog
 from context_bench.protocols import Reporter
 from context_bench.records import EvalRow, Failure, KeyMeaning
 from context_bench.reporters import JsonReporter, TableReporter
@@ -55,3 +57,12 @@ def test_the_table_is_complete_at_any_width(width: int, monkeypatch: pytest.Monk
 
 def test_no_table_carries_escape_sequences_of_the_data() -> None:
     assert "\x1b[31m" not in written(TableReporter(), result(NASTY))
+
+
+@pytest.mark.parametrize(("method", "package"), [("compare", "context-bench-compare"), ("plot", "context-bench-html")])
+def test_a_result_names_the_package_that_a_method_needs(
+    monkeypatch: pytest.MonkeyPatch, method: str, package: str
+) -> None:
+    monkeypatch.setattr("context_bench.plugins.discovery.discover", lambda: Catalog(()))
+    with pytest.raises(ContextBenchError, match=package):
+        getattr(result(), method)()

@@ -146,8 +146,48 @@ class EvalResult:
         """Return a pandas DataFrame, under the name that ragas gives it; see `to_dataframe`."""
         return self.to_dataframe()
 
+    def compare(self, **settings: Any) -> Any:
+        """Return which system is better, by how much and how surely; context-bench-compare does it, and says what it takes.
+
+        Raises:
+            UnknownNameError: The package is not installed.
+        """
+        return _installed("commands", "compare-result")(self, **settings)
+
+    def plot(self, **settings: Any) -> Any:
+        """Return a chart of the result, which notebooks show; context-bench-html draws it, and says what it takes.
+
+        Raises:
+            UnknownNameError: The package is not installed.
+        """
+        return _installed("commands", "plot-result")(self, **settings)
+
+    def __str__(self) -> str:
+        from io import StringIO
+
+        stream = StringIO()
+        _installed("reporters", "table")().write(self, stream)
+        return stream.getvalue()
+
+    def _repr_html_(self) -> str:
+        """Return the table as notebooks show it."""
+        from html import escape
+
+        headings, lines = self.table()
+        rows = [[("th", cell) for cell in headings], *([("td", cell) for cell in line] for line in lines)]
+        told = ["".join(f"<{tag}>{escape(cell)}</{tag}>" for tag, cell in row) for row in rows]
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes())
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in told)}</table>{notes}"
+
     def __repr__(self) -> str:
         return f"<EvalResult: {len(self.rows)} rows, {len(self.summary)} systems>"
+
+
+def _installed(kind: str, name: str) -> Any:
+    from context_bench.plugins.discovery import discover
+    from context_bench.plugins.loading import load
+
+    return load(discover().find(kind, name).require_ok())
 
 
 def strict(value: Any) -> Any:

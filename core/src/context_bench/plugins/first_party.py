@@ -8,6 +8,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "baseline": ("baseline", "context-bench-compare"),
         "check": ("check", "context-bench-kit"),
         "compare": ("compare", "context-bench-compare"),
+        "compare-result": ("compare-result", "context-bench-compare"),
         "controls": ("controls", "context-bench-controls"),
         "disable": ("disable", "context-bench-kit"),
         "doctor": ("doctor", "context-bench-preflight"),
@@ -16,6 +17,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "key": ("key", "context-bench-audit"),
         "needle-grid": ("needle-grid", "context-bench-needle"),
         "plan": ("plan", "context-bench-compare"),
+        "plot-result": ("plot-result", "context-bench-html"),
         "preflight": ("preflight", "context-bench-preflight"),
         "preview": ("preview", "context-bench-huggingface"),
         "row": ("row", "context-bench-audit"),
@@ -127,6 +129,7 @@ COMPONENTS: dict[str, dict[str, tuple[str, str]]] = {
         "csv": ("", "context-bench-reports"),
         "html": ("", "context-bench-html"),
         "markdown": ("", "context-bench-reports"),
+        "parquet": ("", "context-bench-reports"),
     },
     "run_parts": {
         "controls": ("Controls", "context-bench-controls"),
