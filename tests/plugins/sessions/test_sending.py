@@ -123,6 +123,26 @@ def test_recorded_messages_are_sent_byte_for_byte(
     assert json.dumps(sent) == json.dumps(messages[:-1])  # the order of keys, too
 
 
+def test_the_recorded_system_prompt_keeps_its_cache_control(recorder: Any, tmp_path: Path) -> None:
+    marked = [
+        {"type": "text", "text": "Be short.", "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": "Now."},
+    ]
+    system = systems(recorder.url)["anthropic"]
+    found = example(tmp_path, ANTHROPIC, system=marked)
+    system.process(found)
+    system.process(example(tmp_path, ANTHROPIC, system="Be short."))
+    system.process(
+        {**found, "messages": [{"role": "system", "content": "Be long."}, *found["messages"][1:]], "raw_messages": []}
+    )
+    system.close()
+    bodies = [json.loads(body) for body in recorder.bodies]
+    assert json.dumps(bodies[0]["system"]) == json.dumps(marked)
+    assert bodies[1]["system"] == "Be short."
+    assert "cache_control" not in json.dumps(bodies[2]["system"])
+    assert "Be long." in json.dumps(bodies[2]["system"])
+
+
 def test_the_other_dialect_gets_every_call_and_result(recorder: Any, tmp_path: Path) -> None:
     both = systems(recorder.url)
     both["anthropic"].process(example(tmp_path, OPENAI))

@@ -163,3 +163,16 @@ def test_the_same_seed_asks_the_same() -> None:
     assert len(some) == 5
     needed = every[7].answer
     assert needed in {probe.answer for probe in probes(messages, region, [needed], most=1)}
+
+
+def test_sizes_and_times_of_a_listing_are_not_asked_for() -> None:
+    listing = "-rw-rw-r-- 1 worker staff 1029 Jun  6 00:54 plan-of-the-week.json and the port is kept in it"
+    prose = "the plan of the week has 1029 lines since 00:54 on that day"
+    for text, expected in ((listing, set()), (prose, {"1029", "00:54"})):
+        messages = [
+            {"role": "user", "content": "why?"},
+            {"role": "user", "content": text},
+            {"role": "user", "content": "go on"},
+        ]
+        found = {probe.answer for probe in probes(messages, (1, 2))}
+        assert found & {"1029", "00:54"} == expected

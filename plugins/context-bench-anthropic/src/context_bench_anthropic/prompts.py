@@ -96,7 +96,21 @@ def session_prompt(example: Mapping[str, Any], system_prompt: str | None) -> dic
     if tools:
         fields.pop("tool_choice", None)
         fields["tools"] = tools
+    if _is_told_as_recorded(example):
+        raw = example["raw_system"]
+        added = prompt_of(opening).get("system", [])
+        fields["system"] = [*added, *_blocks(raw)] if added else raw
     return fields
+
+
+def _is_told_as_recorded(example: Mapping[str, Any]) -> bool:
+    """Whether the system prompt is still the one that was recorded beside the messages; a compressor may have changed it."""
+    raw = example.get("raw_system")
+    told = [str(one.get("content") or "") for one in example["messages"] if one["role"] == "system"]
+    if not raw or not told:
+        return False
+    texts = [raw] if isinstance(raw, str) else [str(block.get("text", "")) for block in raw]
+    return "".join("".join(texts).split()) == "".join("".join(told).split())
 
 
 def with_breakpoint(fields: Mapping[str, Any], where: str, ttl: str | None) -> dict[str, Any]:

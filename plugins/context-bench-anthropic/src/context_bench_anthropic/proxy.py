@@ -112,7 +112,7 @@ class AnthropicProxy:
         self.model = model
         self.layout = layout
         if layout == "messages":
-            self.reads = (*type(self).reads, "messages", "raw_messages", "dialect", "tools", "region")
+            self.reads = (*type(self).reads, "messages", "raw_messages", "raw_system", "dialect", "tools", "region")
         self.system_prompt = system_prompt
         self._cached = (cache_control, cache_ttl)
         self._version = anthropic_version

@@ -111,6 +111,7 @@ def example_of(session: Session, cut: Cut, found: str, name: str) -> dict[str, A
         "id": f"{name}#{session.id}@{cut.at}",
         "messages": prefix,
         "raw_messages": list(session.raw[: session.origins[cut.at]]) if session.raw else [],
+        **({} if session.raw_system is None else {"raw_system": session.raw_system}),
         "tools": list(session.tools),
         "dialect": session.dialect,
         "head": [0, cut.head_end],
@@ -147,6 +148,7 @@ def _redacted(session: Session, redactor: Redactor) -> Session:
         id=redactor.text(session.id),
         messages=redactor.value(session.messages),
         raw=redactor.value(session.raw),
+        raw_system=redactor.value(session.raw_system),
         tools=redactor.value(session.tools),
         compactions=[evolve(one, summary=redactor.text(one.summary)) for one in session.compactions],
     )

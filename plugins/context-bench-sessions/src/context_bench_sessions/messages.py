@@ -47,6 +47,7 @@ class Session:
         raw: The messages as they were recorded, where the file holds them in a provider's form; else empty.
         origins: For each message the number of the raw one that it comes from; empty without raw ones.
         tools: Tool definitions, as recorded.
+        raw_system: The system prompt as recorded beside the messages, with its ``cache_control``; None where there is none.
         compactions: Compactions in the order in which they were made.
         notes: What was left out, by what it is, with counts.
     """
@@ -59,6 +60,7 @@ class Session:
     tools: Sequence[Mapping[str, Any]] = ()
     compactions: Sequence[Compaction] = ()
     notes: Mapping[str, int] = Factory(dict)
+    raw_system: Any = None
 
 
 def call(identity: object, name: object, arguments: object) -> dict[str, str]:

@@ -100,13 +100,14 @@ def scores_of(ready: Prepared, after: Sequence[Message], texts: Sequence[str]) -
         after: What it left, in the canonical form.
         texts: What that tells.
     """
-    asked = ready.asked
+    asked, tokens = ready.asked, tokens_of(after)
     kept = {id(probe): is_kept for probe, is_kept in zip(asked, _kept(texts, asked), strict=True)}
+    holders = _holders(texts)
     found = {
         **_shares(asked, kept),
-        "bound": _share([kept[id(probe)] and is_bound(probe, texts) for probe in asked]),
-        "invented": invented(ready, after),
-        "kept_ratio": tokens_of(after) / max(1, ready.tokens),
+        "bound": _share([kept[id(probe)] and is_bound(probe, holders.get(probe.answer, texts)) for probe in asked]),
+        "invented": 1000 * len(invented(ready, after)) / max(1, tokens),
+        "kept_ratio": tokens / max(1, ready.tokens),
     }
     if any(message.get("tool_calls") for message in ready.before):
         found["pair_faults"] = float(pair_faults(ready.before, after))
@@ -119,7 +120,7 @@ def faults_of(ready: Prepared) -> Iterator[str]:
     before = ready.before
     emptied = [*before[:start], *before[end:]]
     for what, after, wanted in (("unchanged", before, 1.0), ("with an empty region", emptied, 0.0)):
-        scores = scores_of(ready, after, list(map(told, after)))
+        scores = scores_of(ready, after, ready.texts if after is before else list(map(told, after)))
         yield from (f"{what}, {fault}" for fault in unsound(scores, wanted))
 
 
@@ -142,6 +143,15 @@ def _kept(texts: Sequence[str], asked: Sequence[Probe]) -> list[bool]:
     whole = "\n".join(texts)
     seen = {one.text for line in whole.splitlines() for one in literals(line)}
     return [probe.answer in seen or holds(whole, probe.answer) for probe in asked]
+
+
+def _holders(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return the texts in which each literal stands."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        for literal in {one.text for line in text.splitlines() for one in literals(line)}:
+            found.setdefault(literal, []).append(text)
+    return found
 
 
 def _texts(ready: Prepared, processed: Mapping[str, Any], after: Sequence[Message]) -> list[str]:
@@ -167,8 +177,8 @@ def is_bound(probe: Probe, texts: Sequence[str]) -> bool:
     return False
 
 
-def invented(ready: Prepared, after: Sequence[Message]) -> float:
-    """Return how many literals for 1,000 tokens are left that the original lacks; marks of omission may have theirs."""
+def invented(ready: Prepared, after: Sequence[Message]) -> set[str]:
+    """Return the literals that are left and that the original lacks; marks of omission may have theirs."""
     new: set[str] = set()
     for message in after:
         for line in whole_text(message).splitlines():
@@ -176,7 +186,7 @@ def invented(ready: Prepared, after: Sequence[Message]) -> float:
                 new |= {
                     one.text for one in literals(line) if one.text not in ready.known and one.text not in ready.text
                 }
-    return 1000 * len(new) / max(1, tokens_of(after))
+    return new
 
 
 def pair_faults(before: Sequence[Message], after: Sequence[Message]) -> int:

@@ -43,9 +43,14 @@ class Prepared:
         self.faults: list[str] | None = None
 
     @cached_property
+    def texts(self) -> list[str]:
+        """What each of its messages tells, JSON by its keys."""
+        return list(map(told, self.before))
+
+    @cached_property
     def text(self) -> str:
-        """All that the example tells, JSON by its keys and escapes resolved."""
-        text = "\n".join(map(told, self.before))
+        """All that the example tells, escapes resolved too."""
+        text = "\n".join(self.texts)
         return text + ("\n" + unescaped(text) if "\\" in text else "")
 
     @cached_property

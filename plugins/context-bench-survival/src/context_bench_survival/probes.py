@@ -42,6 +42,9 @@ _IN_CODE = ("path", "url", "hash", "version")
 _COMMON_FLAGS = frozenset(
     {"--help", "--version", "--verbose", "--quiet", "--force", "--all", "--no-pager", "--oneline", "--stat"}
 )
+_LISTING = re.compile(r"^\s*[-dlbcps][-rwxsStT]{9}[@+.]?\s+\d")
+"""A line of ``ls -l``: its sizes and times are facts that no agent needs."""
+
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t|:|\||-)")
 
 
@@ -227,6 +230,8 @@ def _template(line: _Line, literal: Literal) -> str:
 def _is_telling(line: _Line, literal: Literal, values: Mapping[str, set[str]]) -> bool:
     """Whether a line gives enough to be asked about, and its answer is more than a common word of programs."""
     if literal.kind == "flag" and literal.text in _COMMON_FLAGS:
+        return False
+    if literal.kind in ("number", "date") and _LISTING.match(line.text):
         return False
     if line.is_json:
         key, _, _ = line.text.partition(": ")

@@ -71,7 +71,9 @@ def session_of(identity: str, raw: Sequence[Mapping[str, Any]], record: Mapping[
     if system and dialect == "anthropic":
         read.insert(0, (0, {"role": "system", "content": system}))
     origins, messages = [number for number, _ in read], [message for _, message in read]
-    return Session(identity, messages, dialect, list(raw), origins, list(record.get("tools") or ()))
+    raw_system = record["system"] if system and dialect == "anthropic" else None
+    tools = list(record.get("tools") or ())
+    return Session(identity, messages, dialect, list(raw), origins, tools, raw_system=raw_system)
 
 
 def _openai(message: Mapping[str, Any]) -> Iterator[Message]:
