@@ -12,6 +12,7 @@ import pytest
 from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench_controls import NAMES, chosen, held, region_of, share
+from context_bench_controls.measuring import achieved_tokens
 from context_bench_survival import Survival, asked_of, given
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "sessions" / "pi-session"
@@ -129,6 +130,22 @@ def test_plain_contexts_have_controls_too() -> None:
     assert 0 < (found.controls["random"]["needed"] or 0) < 0.6
     assert found.controls["newest"]["needed"] == 0.0
     assert found.ratio == pytest.approx(3 / 11, abs=0.02)
+
+
+def test_what_a_system_spares_outside_of_the_region_is_no_credit_to_it() -> None:
+    original = example()
+    messages, region = given(original)
+    assert messages is not None
+    whole = achieved_tokens(messages, region, messages)
+    found = region_of(messages, region, ())
+    assert whole == found.tokens
+    shorter = [{**messages[0], "content": "why?"}, *messages[1:-1], {**messages[-1], "content": ""}]
+    assert achieved_tokens(messages, region, shorter) == whole
+    dropped = [shorter[0], *messages[1:11], shorter[-1]]
+    kept = sum(unit.tokens for unit in found.units if unit.message < 11)
+    assert achieved_tokens(messages, region, dropped) == kept
+    moved = [{**messages[0], "content": messages[0]["content"] + " " + str(messages[2]["content"])}, messages[-1]]
+    assert achieved_tokens(messages, region, moved) == sum(unit.tokens for unit in found.units if unit.message == 2)
 
 
 def test_a_run_without_a_context_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

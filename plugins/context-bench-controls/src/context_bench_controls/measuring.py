@@ -104,9 +104,16 @@ def held(
 def achieved_tokens(
     before: Sequence[Mapping[str, Any]], region: tuple[int, int], after: Sequence[Mapping[str, Any]]
 ) -> int:
-    """Return the tokens that a system left of a region: all that it left, less head and tail as they were."""
-    stays = [*before[: region[0]], *before[region[1] :]]
-    return max(0, sum(map(_size, after)) - sum(map(_size, stays)))
+    """Return the tokens that a system left of a region.
+
+    They are those of the messages that stand in its place, between as many as stood before and behind it: a proxy may shorten
+    head and tail too, which is no credit to what it did to the region. Where all that was left, less head and tail as they were,
+    is more, that counts: then the region went elsewhere.
+    """
+    start, end = region
+    inside = after[start : max(start, len(after) - (len(before) - end))]
+    stays = [*before[:start], *before[end:]]
+    return max(sum(map(_size, inside)), sum(map(_size, after)) - sum(map(_size, stays)))
 
 
 def _size(message: Mapping[str, Any]) -> int:
