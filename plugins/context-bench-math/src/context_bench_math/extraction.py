@@ -22,7 +22,7 @@ _LINK = re.compile(
 _SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z\"<\[*]|\s*\Z)|\.(?=\s)(?<!\d\.)|[。！？।]")
 _CLAUSE_END = re.compile(r"[,;]?\s+(?:because|since|as|so|which|where|when|for|but|given|i hope)\b|\s\(", re.IGNORECASE)
 _HASHES = re.compile(r"####[ \t]*(?P<line>\S[^\n]*)")
-_NEGATED = re.compile(r"\bnot[\s$*]*\Z", re.IGNORECASE)
+_NEGATED = re.compile(r"\b(?:not|rather\s+than|instead\s+of)[\s$*]*\Z", re.IGNORECASE)
 _PROSE = re.compile(
     r"(?<![\\{]|[^\W\d_])(?!(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|and|or|inf|infinity)\b)[^\W\d_]{2,}"
 )
@@ -206,6 +206,8 @@ def _last(text: str) -> Extraction:
     window = without_asides if re.search(r"\d", without_asides) else window
     found = pieces(window)
     while len(found) > 1 and _UNIT.fullmatch(found[-1].content) and _touches(window, *found[-2:]):
+        found.pop()
+    while len(found) > 1 and _NEGATED.search(window, 0, found[-1].start):
         found.pop()
     if not found:
         return Extraction("", "none", plain(text[-_LONGEST_BARE:]))
