@@ -66,12 +66,14 @@ def real_pairs():
 
 
 @STEMMED
+@pytest.mark.one_python
 def test_900_random_pairs(stemmer):
     assert_agreement(random_pairs(1 + stemmer, 900), stemmer)
 
 
 @pytest.mark.shared
 @STEMMED
+@pytest.mark.one_python
 def test_1200_real_pairs(stemmer):
     assert_agreement(real_pairs(), stemmer, tokenizer="auto")
 

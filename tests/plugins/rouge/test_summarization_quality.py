@@ -85,6 +85,7 @@ def test_the_reference_with_the_best_f1_gives_all_three_scores():
     assert score({"answers": ["a", "a b c d"]}, "a b c x y") == expected(3 / 5, 3 / 4, 2 / 3)
 
 
+@pytest.mark.one_python
 def test_megabytes_of_text_are_scored():
     text = "word " * 1_000_000
     assert score({"answer": text + "end"}, "start " + text)["rouge_l_f1"] == pytest.approx(1, abs=1e-5)
