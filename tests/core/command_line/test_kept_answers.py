@@ -107,8 +107,9 @@ class Place:
         return done.stdout, "click" not in seen["modules"], seen
 
     def kept(self, *arguments: str) -> str:
-        """Return what is said again; another test may touch the checkout once, which must be noticed."""
-        for _ in range(30):
+        """Return what is said again. Others may touch the same files meanwhile, which must be noticed: an installer that
+        links them into another environment does for as long as it works."""
+        for _ in range(600):
             said, is_kept, _ = self.call(*arguments)
             if is_kept:
                 return said
