@@ -31,6 +31,9 @@ class _Top(CommandGroup):
     words = ""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if set(args) in ({"--version", "-v"}, {"--version", "--verbose"}):
+            _say_versions()
+            ctx.exit()
         if args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -44,6 +47,24 @@ class _Top(CommandGroup):
         module, _, name = _COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
+
+
+def _say_versions() -> None:
+    """Say the version of everything that takes part, for a report of a fault."""
+    import platform
+    import sys
+
+    from context_bench.cli.common import catalog_of_environment
+    from context_bench.console import say
+
+    say(f"context-bench, version {__version__}\nPython {platform.python_version()} on {sys.platform}")
+    trouble: dict[str, list[str]] = {}
+    for component in catalog_of_environment():
+        found = trouble.setdefault(f"{component.distribution.name} {component.distribution.told_version}", [])
+        if component.condition not in ("ok", "optional"):
+            found.append(f"{component.name} {component.condition}")
+    for distribution in sorted(trouble):
+        say(f"{distribution}{': ' if trouble[distribution] else ''}{', '.join(trouble[distribution])}")
 
 
 @click.group(cls=_Top, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)

@@ -11,16 +11,16 @@ import click
 
 from context_bench.cli.common import Command, json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
-from context_bench.console import say, styled, wrapped, write_json
+from context_bench.console import printable, say, styled, wrapped, write_json
 from context_bench.errors import UnknownNameError
-from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, Catalog, Component, singular
+from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, OPTIONAL, Catalog, Component, singular
 from context_bench.plugins.description import describe
 from context_bench.plugins.settings import CORE, load_project
 
 EXAMPLES = "context_bench_examples.json"
 """Beside a manifest: an example of each of its datasets, by name, for ``datasets show``."""
 
-_COLOURS = {OK: "green", BLOCKED: "yellow", CONFLICT: "yellow"}
+_COLOURS = {OK: "green", OPTIONAL: "cyan", BLOCKED: "yellow", CONFLICT: "yellow"}
 
 
 def listing(catalog: Catalog, shown: Sequence[Component]) -> Iterator[str]:
@@ -35,13 +35,33 @@ def listing(catalog: Catalog, shown: Sequence[Component]) -> Iterator[str]:
     for kind in kinds:
         components = [component for component in shown if component.kind == kind]
         names = max(len(component.name) for component in components)
-        states = max(len(component.state) for component in components)
+        states = max(len(component.condition) for component in components)
         yield f"\n{styled(kind.capitalize(), bold=True)}"
         for component in components:
             yield _title(component, names, states)
             yield from _lines(component, catalog)
     if all(component.distribution.name == CORE for component in catalog):
         yield "\nNo plugin is installed. From a checkout: pip install ./core ./plugins/context-bench-answer-quality"
+
+
+def lines_of(catalog: Catalog, shown: Sequence[Component], fields: Sequence[str], columns: int | None) -> Iterator[str]:
+    """Yield a heading and one line for each component.
+
+    Args:
+        catalog: Everything that is installed.
+        shown: The components, in their order.
+        fields: What to tell of each: :data:`FIELDS`.
+        columns: Where a line is cut off; None for never.
+    """
+    rows = [fields, *([printable(FIELDS[name](one, catalog), lines=False) for name in fields] for one in shown)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(fields))]
+    for number, row in enumerate(rows):
+        line = "  ".join(cell.ljust(wide) for cell, wide in zip(row, widths)).rstrip()
+        line = line if columns is None or len(line) <= columns else line[: columns - 1] + "\u2026"
+        trouble = number > 0 and shown[number - 1].condition not in (OK, OPTIONAL)
+        yield styled(line, bold=number == 0, colour="red" if trouble else None)
+    if columns is not None:
+        yield _counts(shown) + "; -v tells more of each."
 
 
 def table(told: dict[str, Any]) -> Iterator[str]:
@@ -61,16 +81,16 @@ def table(told: dict[str, Any]) -> Iterator[str]:
 def _counts(components: Sequence[Component]) -> str:
     counts: dict[str, int] = {}
     for component in components:
-        counts[component.state] = counts.get(component.state, 0) + 1
+        counts[component.condition] = counts.get(component.condition, 0) + 1
     states = ", ".join(f"{count} {state}" for state, count in sorted(counts.items(), key=lambda item: item[0] != OK))
     distributions = len({component.distribution.name for component in components})
     return wrapped("", f"{len(components)} components of {distributions} distributions: {states or 'none'}", 0, 0)
 
 
 def _title(component: Component, names: int, states: int) -> str:
-    mark = " " if component.state == OK else "!"
+    mark = " " if component.condition in (OK, OPTIONAL) else "!"
     name = styled(component.name.ljust(names), bold=True)
-    state = styled(component.state.ljust(states), colour=_COLOURS.get(component.state, "red"))
+    state = styled(component.condition.ljust(states), colour=_COLOURS.get(component.condition, "red"))
     return f"{mark} {name}  {state}  {component.distribution.name} {component.distribution.version}"
 
 
@@ -112,6 +132,29 @@ def _wiring(component: Component) -> str:
     if component.facts is None:
         return f"nothing: {_undescribed(component)}, so it works only when asked for by name"
     return "; ".join(map(str, component.facts.wire)) or "nothing: ask for it by name"
+
+
+def _uses(component: Component, catalog: Catalog) -> str:
+    if component.kind == "datasets":
+        return ", ".join(_scorers(component, catalog))
+    return "; ".join(map(str, component.facts.wire)) if component.facts else ""
+
+
+FIELDS: dict[str, Callable[[Component, Catalog], str]] = {
+    "name": lambda component, catalog: component.name,
+    "kind": lambda component, catalog: component.noun,
+    "state": lambda component, catalog: component.condition,
+    "distribution": lambda component, catalog: component.distribution.name,
+    "version": lambda component, catalog: component.distribution.told_version,
+    "wired-to": _uses,
+    "id": lambda component, catalog: component.id,
+    "summary": lambda component, catalog: component.facts.summary if component.facts else "",
+    "reason": lambda component, catalog: component.reason,
+    "capabilities": lambda component, catalog: ", ".join(component.capabilities),
+    "location": lambda component, catalog: component.distribution.editable or component.distribution.location,
+}
+"""What a line can tell of a component; that of a dataset names the evaluators that are wired to it."""
+USUAL_FIELDS = tuple(FIELDS)[:6]
 
 
 def _scores(component: Component) -> str:

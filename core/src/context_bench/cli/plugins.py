@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from context_bench.cli.common import json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
-from context_bench.cli.listing import listing, table
-from context_bench.console import say, write_json
+from context_bench.cli.listing import FIELDS, USUAL_FIELDS, lines_of, listing, table
+from context_bench.console import say, width, write_json
 from context_bench.errors import UnknownNameError
-from context_bench.plugins.catalog import OK, PACKAGE_HINT, Catalog, Component
+from context_bench.plugins.catalog import OPTIONAL, PACKAGE_HINT, STATES, Catalog, Component
 from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.description import describe
 from context_bench.plugins.settings import load_project
@@ -23,27 +24,73 @@ def plugins() -> None:
 
 
 @plugins.command("list")
-@click.option("--load", is_flag=True, help="Import every plugin too, which finds those that fail at it.")
+@click.option(
+    "--load", is_flag=True, help="Import every plugin too, in a process of its own, which finds those that fail."
+)
 @click.option("--kind", type=click.Choice(KINDS), metavar="KIND", help=f"Only these: {', '.join(KINDS)}.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice((*STATES, OPTIONAL)),
+    metavar="STATE",
+    help=f"Only those that are: {', '.join((*STATES, OPTIONAL))}; repeatable.",
+)
+@click.option("--wired-to", metavar="DATASET", help="Only the evaluators that would score this dataset.")
+@click.option("--fields", metavar="A,B", help=f"One line for each, with these: {', '.join(FIELDS)}.")
+@click.option("--sort", type=click.Choice(tuple(FIELDS)), metavar="FIELD", help="In the order of one of the fields.")
+@click.option("-v", "--verbose", is_flag=True, help="A block for each, on a terminal too.")
 @json_option
 @no_cache_option
 @plugin_option
 @project_option
 def list_plugins(
-    load: bool, kind: str | None, as_json: bool, plugin_switches: tuple[str, ...], project_path: Path | None
+    load: bool,
+    kind: str | None,
+    states: tuple[str, ...],
+    wired_to: str | None,
+    fields: str | None,
+    sort: str | None,
+    verbose: bool,
+    as_json: bool,
+    plugin_switches: tuple[str, ...],
+    project_path: Path | None,
 ) -> None:
     """List every component: state, distribution, what it is wired to, scores and needs.
 
-    Nothing is imported, so this works with every plugin broken. Only --load can tell that a plugin fails at its import.
+    On a terminal each has a line; elsewhere, and with -v, a block. Nothing is imported, so this works with every plugin
+    broken. Only --load can tell that a plugin fails at its import.
     """
     catalog = open_catalog(plugin_switches, load_project(project_path))
     if load:
-        catalog = Catalog(map(_loaded, catalog))
+        catalog = Catalog(catalog.examined())
     shown = [component for component in catalog if kind in (None, component.kind)]
+    shown = [component for component in shown if not states or {component.condition, component.state} & set(states)]
+    if wired_to is not None:
+        from context_bench.bench.wiring_report import explain_wiring
+        from context_bench.plugins.plan import Choice
+
+        report = explain_wiring(catalog, wired_to, (), Choice())
+        wired = {told["evaluator"] for told in report["evaluators"] if told["wired"]}
+        shown = [component for component in shown if component.kind == "evaluators" and component.id in wired]
+    if sort is not None:
+        shown.sort(key=lambda component: (FIELDS[sort](component, catalog), component.kind, component.id))
     if as_json:
         write_json([describe(component) for component in shown])
+    elif fields is not None:
+        say("\n".join(lines_of(catalog, shown, _fields(fields), None)))
+    elif sys.stdout.isatty() and not verbose:
+        say("\n".join(lines_of(catalog, shown, USUAL_FIELDS, width())))
     else:
         say("\n".join(listing(catalog, shown)))
+
+
+def _fields(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in FIELDS:
+            raise UnknownNameError("field", name, FIELDS)
+    return names or list(USUAL_FIELDS)
 
 
 @plugins.command("show")
@@ -56,7 +103,7 @@ def show(name: str, load: bool, as_json: bool, plugin_switches: tuple[str, ...],
     """Show everything that is known about a component or a distribution."""
     found = _named(open_catalog(plugin_switches, load_project(project_path)), name)
     if load:
-        found = [_loaded(component) for component in found]
+        found = Catalog(found).examined()
     if as_json:
         write_json([describe(component) for component in found])
         return
@@ -69,13 +116,3 @@ def _named(catalog: Catalog, name: str) -> list[Component]:
     if not found:
         raise UnknownNameError("plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT)
     return found
-
-
-def _loaded(component: Component) -> Component:
-    from context_bench.plugins.loading import try_load
-
-    usable = component.called_by_id()
-    if usable.state != OK:
-        return component
-    loaded = try_load(usable)[0]
-    return component if loaded.state == OK else loaded

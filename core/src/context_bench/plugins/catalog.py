@@ -16,6 +16,8 @@ CONFLICT = "conflict"
 MISSING_DEPENDENCY = "missing-dependency"
 FAILED = "failed"
 
+OPTIONAL = "optional"
+
 STATES = (OK, INCOMPATIBLE, INVALID, BLOCKED, CONFLICT, MISSING_DEPENDENCY, FAILED)
 
 PACKAGE = "packages"
@@ -44,6 +46,11 @@ class Distribution(NamedTuple):
     manifest_path: str | None = None
     manifest_source: bytes = b""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def told_version(self) -> str:
+        """Its version, marked where its sources are used as they lie there."""
+        return f"{self.version} (editable)" if self.editable else self.version
 
     @property
     def manifest_hash(self) -> str:
@@ -96,6 +103,11 @@ class Component(NamedTuple):
     def capabilities(self) -> tuple[str, ...]:
         """What it needs, as its manifest says."""
         return self.facts.capabilities if self.facts else ()
+
+    @property
+    def condition(self) -> str:
+        """The word for its state that people are shown: what lacks the libraries of an extra is optional, and no trouble."""
+        return OPTIONAL if self.lacks_extra else self.state
 
     @property
     def noun(self) -> str:
@@ -183,6 +195,22 @@ class Catalog:
 
     def __iter__(self) -> Iterator[Component]:
         return iter(self.components)
+
+    def examined(self, seconds: float = 60.0) -> list[Component]:
+        """Return the components in the states that importing them leaves them in; that is done in a child process."""
+        return [component for component, _ in self.checked(None, seconds)]
+
+    def checked(self, check: str | None, seconds: float = 60.0) -> Iterator[tuple[Component, list[Any]]]:
+        """Yield each component in the state that importing it, in a child process, leaves it in, and what a check says of it.
+
+        Args:
+            check: ``module:function``, called in the child with the component and its object, which is None where the import
+                failed; it returns a list.
+            seconds: How long one import, with its check, may take.
+        """
+        from context_bench.plugins.apart import examine_apart
+
+        return examine_apart(self.components, check, seconds)
 
     def of_kind(self, kind: str) -> Iterator[Component]:
         """Yield the components of one kind."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from context_bench.catalog import Component
+from context_bench.catalog import Catalog, Component
 
 _METHODS = {
     "evaluators": ("score",),
@@ -18,34 +18,41 @@ _METHODS = {
 _GIVEN_TO_LOADERS = ("limit", "config", "split")
 
 
-def check_component(component: Component, load: bool = True) -> list[str]:
-    """Return what is wrong with a component, a line each; none when all is well.
+def check_components(
+    components: Iterable[Component], load: bool = True, seconds: float = 60.0
+) -> Iterator[tuple[Component, list[str]]]:
+    """Yield each component with what is wrong with it, a line each; none when all is well.
 
     One whose extra is not installed is held against its manifest only.
 
     Args:
-        component: What to check.
-        load: Whether to import it and hold its class against its manifest.
+        components: What to check.
+        load: Whether to import it, in a child process, and hold its class against its manifest.
+        seconds: How long one import may take.
     """
-    return list(dict.fromkeys(_faults(component, load)))
+    components = list(components)
+    checked: Iterable[tuple[Component, list[str]]] = ((component, []) for component in components)
+    if load:
+        checked = Catalog(components).checked("context_bench_kit.checking:faults_of_code", seconds)
+    for component, (loaded, of_code) in zip(components, checked):
+        failed = [f"{loaded.state}: {loaded.reason}. {loaded.cure}"] if loaded.state != component.state else []
+        yield component, list(dict.fromkeys([*_faults(component), *failed, *of_code]))
 
 
-def _faults(component: Component, load: bool) -> Iterator[str]:
+def _faults(component: Component) -> Iterator[str]:
     if component.state != "ok" and not component.lacks_extra:
         yield f"{component.state}: {component.reason}. {component.cure}"
     yield from component.distribution.warnings
     yield from component.manifest_faults()
     if component.facts is not None:
         yield from _rule_faults(component.facts)
-    if load:
-        yield from _doctor_faults(component)
+
+
+def faults_of_code(component: Component, thing: Any) -> list[str]:
+    """Return what the code of a component does otherwise than its manifest says; called where it may be imported."""
+    faults = list(_doctor_faults(component))
     component = component.called_by_id()
-    if load and component.state == "ok":
-        loaded, thing = component.examine()
-        if loaded.state != "ok":
-            yield f"{loaded.state}: {loaded.reason}. {loaded.cure}"
-        else:
-            yield from _code_faults(component, thing)
+    return [*faults, *_code_faults(component, thing)] if component.state == "ok" else faults
 
 
 def _doctor_faults(component: Component) -> Iterator[str]:

@@ -28,23 +28,36 @@ _switch_option = click.option(
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--no-load", is_flag=True, help="Look at the manifests only; import nothing.")
+@click.option(
+    "--import/--no-load",
+    "load",
+    default=True,
+    help="Import each in a process of its own, which is usual, or look at the manifests only.",
+)
+@click.option(
+    "--time-limit", type=click.FloatRange(0.1), default=60.0, metavar="SECONDS", help="For one import.  [default: 60]"
+)
 @_json_option
 @_switch_option
 @_project_option
 def check(
-    names: tuple[str, ...], no_load: bool, as_json: bool, switches: tuple[str, ...], project_path: Path | None
+    names: tuple[str, ...],
+    load: bool,
+    time_limit: float,
+    as_json: bool,
+    switches: tuple[str, ...],
+    project_path: Path | None,
 ) -> int:
     """Check plugins as their authors should: manifest, entry points, classes, options.
 
     Without NAMES everything is checked that is not blocked. Unknown manifest keys, which a run only warns of, are faults
     here. The exit code is 2 when there is any.
     """
-    from context_bench_kit.checking import check_component
+    from context_bench_kit.checking import check_components
 
     catalog = open_catalog(switches, project_path)
     found = [c for name in names for c in _named(catalog, name)] or [c for c in catalog if c.state != "blocked"]
-    return _told({f"{c.id} ({c.noun})": check_component(c, not no_load) for c in found}, as_json)
+    return _told({f"{c.id} ({c.noun})": faults for c, faults in check_components(found, load, time_limit)}, as_json)
 
 
 @click.command()

@@ -161,26 +161,29 @@ def _counters(catalog: Catalog) -> Iterator[Check]:
 
 def _own_checks(catalog: Catalog) -> Iterator[Check]:
     """Yield what the ``doctor`` functions of plugins say, each distribution's once."""
-    seen: set[str] = set()
+    seen: dict[str, Component] = {}
     for component in catalog:
         name = component.distribution.name
         if component.called_by_id().state != "ok" or name in seen or not component.distribution.manifest_source:
             continue
-        seen.add(name)
         doctor = component.doctor()
         if doctor is not None:
-            yield from _own_check(name, doctor)
+            seen[name] = doctor
+    for loaded, said in Catalog(seen.values()).checked("context_bench_preflight.doctor:own_check"):
+        if loaded.state != "ok":
+            yield Check(loaded.distribution.name, ERROR, f"its check cannot be loaded: {loaded.reason}.")
+        yield from (Check(*told) for told in said)
 
 
-def _own_check(name: str, component: Component) -> Iterator[Check]:
-    loaded, check = component.examine()
-    if loaded.state != "ok":
-        yield Check(name, ERROR, f"its check cannot be loaded: {loaded.reason}.")
-        return
+def own_check(component: Component, check: Any) -> list[Check]:
+    """Return what a package's own check says; called where the package may be imported."""
+    name = component.distribution.name
+    if component.state != "ok":
+        return []
     try:
-        yield from [_line(name, told) for told in _called(check)]
+        return [_line(name, told) for told in _called(check)]
     except Exception as error:  # noqa: BLE001 - a plugin's own code; what it raises is what it has to say
-        yield Check(name, ERROR, f"its check {component.target} failed: {type(error).__name__}: {error}")
+        return [Check(name, ERROR, f"its check {component.target} failed: {type(error).__name__}: {error}")]
 
 
 def _called(check: Callable[[], Iterable[Any]]) -> list[Any]:
