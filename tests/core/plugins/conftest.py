@@ -98,6 +98,7 @@ BASICS_ENTRY_POINTS = {
 TOOLS = {
     "check": "context-bench-kit",
     "validate": "context-bench-kit",
+    "diff": "context-bench-kit",
     "enable": "context-bench-kit",
     "disable": "context-bench-kit",
     "preflight": "context-bench-preflight",

@@ -1,4 +1,4 @@
-"""``context-bench plugins check | validate | enable | disable``."""
+"""``context-bench plugins check | validate | diff | enable | disable``."""
 
 from __future__ import annotations
 
@@ -69,6 +69,26 @@ def validate(files: tuple[Path, ...], as_json: bool) -> int:
     The exit code is 2 when one of them has a fault.
     """
     return _told({str(path): manifest_faults(path.read_bytes()) for path in files}, as_json)
+
+
+@click.command()
+@click.argument("lock", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@_json_option
+@_switch_option
+@_project_option
+def diff(lock: Path, as_json: bool, switches: tuple[str, ...], project_path: Path | None) -> int:
+    """Tell how the installed plugins differ from those that a LOCK file names.
+
+    The exit code is 2 when one is another now, or gone.
+    """
+    from context_bench_kit.locked import lock_differences
+
+    found = lock_differences(lock, open_catalog(switches, project_path))
+    if as_json:
+        write_json(found)
+    else:
+        say("\n".join(found) or f"Everything that {lock} names is installed as it was.")
+    return 2 if found else 0
 
 
 @click.command()

@@ -175,15 +175,15 @@ def _own_checks(catalog: Catalog) -> Iterator[Check]:
         yield from (Check(*told) for told in said)
 
 
-def own_check(component: Component, check: Any) -> list[Check]:
-    """Return what a package's own check says; called where the package may be imported."""
+def own_check(component: Component, check: Any) -> list[tuple[str, str, str]]:
+    """Return subject, state and text of what a package's own check says; called where the package may be imported."""
     name = component.distribution.name
     if component.state != "ok":
         return []
     try:
         return [_line(name, told) for told in _called(check)]
     except Exception as error:  # noqa: BLE001 - a plugin's own code; what it raises is what it has to say
-        return [Check(name, ERROR, f"its check {component.target} failed: {type(error).__name__}: {error}")]
+        return [(name, ERROR, f"its check {component.target} failed: {type(error).__name__}: {error}")]
 
 
 def _called(check: Callable[[], Iterable[Any]]) -> list[Any]:
@@ -193,8 +193,8 @@ def _called(check: Callable[[], Iterable[Any]]) -> list[Any]:
         return list(check())
 
 
-def _line(name: str, told: Any) -> Check:
+def _line(name: str, told: Any) -> tuple[str, str, str]:
     subject, state, text = told
     if state not in STATES or not isinstance(subject, str) or not isinstance(text, str):
         raise ValueError(f"{told!r} is no (subject, state, text); the state is one of {', '.join(STATES)}")
-    return Check(f"{name.removeprefix('context-bench-')} {subject}", state, " ".join(text.split()))
+    return f"{name.removeprefix('context-bench-')} {subject}", state, " ".join(text.split())

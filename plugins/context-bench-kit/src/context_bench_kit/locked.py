@@ -1,0 +1,50 @@
+"""What is installed, held against what a lock file was written with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from context_bench.catalog import Catalog
+from context_bench.errors import ConfigurationError
+
+_FACTS = ("distribution_version", "version", "manifest_sha256")
+
+
+def lock_differences(path: Path, catalog: Catalog) -> list[str]:
+    """Return how the components that a lock file names differ from those that are installed, a line each.
+
+    Raises:
+        ConfigurationError: It is no lock file.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        datasets = document["datasets"].values()
+        locked = {name: facts for plan in datasets for name, facts in plan["evaluators"].items()}
+        for kind in ("parts", "hooks"):
+            locked |= document.get(kind, {})
+        return [line for name, facts in sorted(locked.items()) for line in _differences(name, dict(facts), catalog)]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ConfigurationError(
+            f"{path} is no lock file that can be read: {type(error).__name__}: {error}. `context-bench lock` writes one."
+        ) from error
+
+
+def _differences(name: str, locked: Mapping[str, Any], catalog: Catalog) -> Iterator[str]:
+    found = [component for component in catalog if component.id == name]
+    if not found:
+        yield f"{name}: locked with {locked.get('distribution_version', '?')}, not installed"
+        return
+    component = found[0].called_by_id()
+    if component.state != "ok":
+        yield f"{name}: {component.state}: {component.reason}"
+    now = {
+        "distribution_version": component.distribution.version,
+        "version": component.facts.version if component.facts else "",
+        "manifest_sha256": component.distribution.manifest_hash,
+    }
+    for fact in _FACTS:
+        if fact in locked and locked[fact] != now[fact]:
+            yield f"{name}: {fact} was {locked[fact]!r}, is {now[fact]!r}"
