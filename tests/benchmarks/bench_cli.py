@@ -16,12 +16,16 @@ import sys
 import tempfile
 from pathlib import Path
 from statistics import median
+from time import sleep
 
 Row = tuple[str, float, float, float | None]
 
 ROOT = Path(__file__).resolve().parents[2]
+LIST = "context-bench plugins list"
 LIMITS = {"import context_bench": 1.3, "from context_bench import evaluate": 6.0, "context-bench plugins list": 8.0}
 FAKES = 100
+CROWDS = (0, 50, 100, 200)
+"""How many plugin distributions more are installed in the cases that grow."""
 
 
 def rows(runs: int = 15, folder: Path | None = None) -> list[Row]:
@@ -42,7 +46,7 @@ def rows(runs: int = 15, folder: Path | None = None) -> list[Row]:
         "import context_bench": [python, "-c", "import context_bench"],
         "from context_bench import evaluate": [python, "-c", "from context_bench import evaluate"],
         "context-bench --help": [python.parent / "context-bench", "--help"],
-        "context-bench plugins list": [python.parent / "context-bench", "plugins", "list"],
+        LIST: [python.parent / "context-bench", "plugins", "list"],
         "context-bench explain wiring": [python.parent / "context-bench", "explain", "wiring", "--dataset", "needle"],
         "context-bench run --help": [python.parent / "context-bench", "run", "--help"],
         "import click, importlib_metadata, tomli, attrs": [
@@ -51,14 +55,78 @@ def rows(runs: int = 15, folder: Path | None = None) -> list[Row]:
             "import click, importlib_metadata, tomli, attrs",
         ],
     }
+    cases |= {f"plugins list, {crowd} more, cold": [*cases[LIST], "--no-cache"] for crowd in CROWDS}
+    cases |= {f"plugins list, {crowd} more, warm": cases[LIST] for crowd in CROWDS}
+    cases |= {f"run --help, {crowd} more, warm": cases["context-bench run --help"] for crowd in CROWDS}
     seconds: dict[str, list[float]] = {name: [] for name in cases}
     for round_number in range(runs + 1):
         for name, command in cases.items():
-            spent = cpu_seconds(command, folder)
+            spent = cpu_seconds(command, folder, crowd_of(name, folder))
             if round_number:  # the first round fills the caches
                 seconds[name].append(spent)
     base = median(seconds["python -c pass"])
-    return [(name, 1000 * median(spent), median(spent) / base, LIMITS.get(name)) for name, spent in seconds.items()]
+    return [(name, 1000 * median(spent), median(spent) / base, limit_of(name)) for name, spent in seconds.items()]
+
+
+def limit_of(case: str) -> float | None:
+    """Return how many times `python -c pass` a case may take; None where nothing is asked."""
+    grows = {", cold": 8.0 if ", 0 more" in case else None, ", warm": 8.0 if "--help" in case else 2.0}
+    return LIMITS.get(case, next((limit for mark, limit in grows.items() if case.endswith(mark)), None))
+
+
+def crowd_of(case: str, folder: Path) -> Path | None:
+    """Return the folder with the plugin distributions of a case, made when it is not there; None for those without."""
+    number = case.partition(", ")[2].partition(" more")[0]
+    if not number.isdigit():
+        return None
+    site = folder / f"crowd-{number}"
+    if not site.exists():
+        site.mkdir()
+        for plugin in range(int(number)):
+            add_plugin(site, plugin)
+        sleep(2.5)  # what changed a moment ago is not kept
+    return site
+
+
+def add_plugin(site: Path, number: int) -> None:
+    """Add a distribution with an evaluator and a dataset, as an installer would leave it."""
+    name = f"crowd_{number}"
+    package, info = site / name, site / f"{name}-1.0.dist-info"
+    package.mkdir()
+    info.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (package / "context_bench_plugin.toml").write_text(MANIFEST.format(number=number))
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: crowd-{number}\nVersion: 1.0\n")
+    points = f"[context_bench.evaluators]\ne{number} = {name}:E\n[context_bench.datasets]\nd{number} = {name}:load\n"
+    (info / "entry_points.txt").write_text(points)
+    shipped = [
+        f"{name}/__init__.py",
+        f"{name}/context_bench_plugin.toml",
+        f"{info.name}/METADATA",
+        f"{info.name}/RECORD",
+    ]
+    (info / "RECORD").write_text("".join(f"{path},,\n" for path in shipped))
+
+
+MANIFEST = """
+schema = 1
+api = "1.0"
+
+[evaluators.e{number}]
+summary = "Scores {number}"
+class = "E"
+primary = "s{number}"
+version = "1"
+needs = {{ original = ["answer|answers"], processed = ["response"] }}
+wire = [{{ datasets = ["d{number}"] }}]
+scores.s{number} = {{}}
+options.limit = {{ type = "int", default = 3, help = "how many" }}
+
+[datasets.d{number}]
+summary = "Examples of {number}"
+class = "load"
+tags = ["t{number}"]
+"""
 
 
 def make_environment(folder: Path) -> None:
@@ -89,10 +157,13 @@ def add_distribution(site: Path, number: int) -> None:
         (folder / "entry_points.txt").write_text(f"[console_scripts]\nbystander-{number} = bystander:main\n")
 
 
-def cpu_seconds(command: list[object], folder: Path) -> float:
+def cpu_seconds(command: list[object], folder: Path, crowd: Path | None = None) -> float:
     """The CPU seconds, in user and kernel mode, that a command and its children took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    call(*command, cwd=folder, stdout=subprocess.DEVNULL, env=clean_environment())
+    environ = {**clean_environment(), "XDG_CACHE_HOME": str(folder / "cache")}
+    if crowd is not None:
+        environ["PYTHONPATH"] = str(crowd)
+    call(*command, cwd=folder, stdout=subprocess.DEVNULL, env=environ)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -80,12 +80,13 @@ def wiring(
         parse_pairs(prefixes, "--prefix"),
     )
     reports = [explain_wiring(catalog, dataset, tags, choice) for dataset in datasets]
+    active = described_hooks(active_hooks(catalog, named))
     if as_json:
-        write_json({report["dataset"]: report for report in reports})
+        write_json({report["dataset"]: {**report, "hooks": active} for report in reports})
     else:
         for report in reports:
             _show(report)
-        show_hooks(described_hooks(active_hooks(catalog, named)))
+        show_hooks(active)
     return 2 if any(report["error"] for report in reports) else 0
 
 
