@@ -122,6 +122,13 @@ def styled(text: object, *, colour: str | None = None, bold: bool = False) -> st
 
 def width() -> int:
     """Return the width of the terminal, at least 40; 80 when there is none."""
+    from os import environ
+
+    columns = environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return max(40, int(columns))
+    if sys.__stdout__ is None or not sys.__stdout__.isatty():  # which costs less than asking in vain
+        return 80
     from shutil import get_terminal_size
 
     return max(40, get_terminal_size((80, 24)).columns)
@@ -136,12 +143,14 @@ def wrapped(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
         indent: Spaces before the label.
         gutter: Columns that the label is given.
     """
+    head, shown, columns = " " * indent + printable(label).ljust(gutter), printable(text) or "-", width()
+    if len(head) + len(shown) <= columns and shown.isprintable():
+        return head + shown.rstrip()
     from textwrap import fill
 
-    head = " " * indent + printable(label).ljust(gutter)
     return fill(
-        printable(text) or "-",
-        width=width(),
+        shown,
+        width=columns,
         initial_indent=head,
         subsequent_indent=" " * len(head),
         break_long_words=False,

@@ -8,6 +8,7 @@ it was looked at may change again within one tick of a file system's clock, so s
 
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import sys
@@ -61,6 +62,7 @@ def answer(arguments: list[str], run: Callable[[list[str], list[str]], int]) -> 
         return 0
     if not is_listing(asked):
         return run(arguments, [])
+    gc.disable()  # the process says one thing and ends
     off = _FLAG in arguments or os.environ.get(_SWITCH, "0") not in ("", "0")
     if off or os.name != "posix" or not hasattr(sys.stdout, "buffer") or not hasattr(sys.stderr, "buffer"):
         return run(asked, [])

@@ -100,7 +100,7 @@ def parse_manifest(source: bytes) -> Manifest:
         document = tomli.loads(source.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         return Manifest(faults=(f"no valid TOML: {error}",))
-    faults = list(_unusual(document))
+    faults = list(_unusual(document)) if _is_unusual(document) else []
     if faults:
         return Manifest(faults=tuple(faults))
     warnings: list[str] = []
@@ -124,6 +124,18 @@ def _is_too_dotted(source: bytes) -> bool:
     """Whether reading the text would take seconds: for a dotted key that takes the square of its parts."""
     dots = [line.count(b".") for line in source.split(b"\n")]
     return sum(count * count for count in dots) + max(dots) * len(dots) > _MOST_STEPS
+
+
+def _is_unusual(document: Mapping[str, Any]) -> bool:
+    """Whether :func:`_unusual` has anything to say, in a quarter of its time."""
+    waiting: list[tuple[Any, int]] = [(document, 0)]
+    for value, depth in waiting:
+        for item in value.values() if isinstance(value, dict) else value:
+            if isinstance(item, dict | list):
+                waiting.append((item, depth + 1))
+            elif isinstance(item, int) and not -(2**63) <= item < 2**63:
+                return True
+    return waiting[-1][1] >= _DEEPEST
 
 
 def _unusual(document: Mapping[str, Any]) -> Iterator[str]:
