@@ -108,7 +108,7 @@ def test_elsewhere_a_line_for_each_system_is_written_now_and_then(monkeypatch: p
     shown(stream, "kompact", "direct").close()
     lines = stream.getvalue().splitlines()
     assert len(lines) > 10
-    assert all(re.match(r"(kompact|direct): \d+/400 rows, \d+ failed, \d+ rows/s, ", line) for line in lines)
+    assert all(re.match(r"(kompact|direct): \d+/400 rows, \d+ failed, \d+ rows/(s|min|h), ", line) for line in lines)
     assert NOTE.replace("10 failed, ", "") in lines[-2]
     assert re.search(r"about \d+ s left$", lines[-1])
     assert "\x1b" not in stream.getvalue()
@@ -224,3 +224,38 @@ def test_json_is_written_on_a_terminal_too(terminal: Terminal) -> None:
     progress.row(row(0))
     progress.close()
     assert json.loads(terminal.getvalue())["done"] == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds", "told"),
+    [(300, 10, "30 rows/s"), (10, 10, "1 rows/s"), (9, 20, "27 rows/min"), (1, 60, "1 rows/min"), (1, 600, "6 rows/h")],
+)
+def test_the_speed_of_a_slow_model_is_told_in_a_unit_in_which_it_is_not_zero(
+    rows: int, seconds: int, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(module, "monotonic", lambda: clock[0])
+    stream = io.StringIO()
+    progress = Progress(slots("slow"), 1000, stream)
+    for number in range(rows):
+        progress.row(row(number))
+    clock[0] = float(seconds)
+    progress.close()
+    assert f", {told}, " in stream.getvalue()
+
+
+def test_a_system_whose_rows_are_done_is_told_of_once_more_at_the_end_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(module, "monotonic", lambda: clock[0])
+    stream = io.StringIO()
+    progress = Progress(slots("quick", "slow"), 4, stream)
+    for number in range(4):
+        progress.row(row(number, 0))
+    for number in range(4):
+        clock[0] += 10
+        progress.row(row(number, 1))
+    progress.close()
+    lines = stream.getvalue().splitlines()
+    assert [line.partition(" rows")[0] for line in lines] == [
+        "slow: 1/4", "slow: 2/4", "slow: 3/4", "quick: 4/4", "slow: 4/4",
+    ]  # fmt: skip

@@ -37,7 +37,7 @@ class Columns:
         latencies: Seconds from the first sending to the answer, of the answered rows whose response is not an earlier run's.
         durations: Seconds that each of those took in all: its answered attempt, and all that the endpoint made it wait.
         waiting: Seconds that the endpoint made those rows wait, together.
-        retries: How often they were asked again, together.
+        retries: How often those and the failed rows were asked again, together.
         first_tokens: Seconds to the first token, of those of which it was measured.
         system_latencies, model_latencies: Seconds without and with the model, of those of which the split is known.
         contexts: How many rows have a known ``context_tokens``.
@@ -115,6 +115,8 @@ class Columns:
             if not row.metadata.get("reused"):
                 self._split(row.latency, row.system_latency)
                 self._time(row.latency, row.metadata)
+        else:
+            self.retries += _retries(row.metadata)
         self.failed_with_value += row.failed and row.score is not None and not row.is_agreement
         for field, values in self._values.items():
             value = None if field == "score" and row.is_agreement else row.value(field)
@@ -195,7 +197,7 @@ class Columns:
         self.latencies.append(latency)
         self.waiting += waiting
         self.durations.append(seconds_of(measured.get("attempt_latency"), latency) + waiting)
-        self.retries += int(measured.get("attempts") or 1) - 1
+        self.retries += _retries(measured)
         first = measured.get("ttft")
         if isinstance(first, int | float):
             self.first_tokens.append(first)
@@ -325,3 +327,8 @@ def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[s
     for row in store.rows_at(troubled):
         found[row.system].add(row)
     return found
+
+
+def _retries(measured: Mapping[str, Any]) -> int:
+    """Return how often a row was asked again."""
+    return int(measured.get("attempts") or 1) - 1

@@ -57,7 +57,9 @@ class EvalResult:
         self.said: dict[str, list[str]] = {}
         found: list[str] = []
         labels, baseline = self.config.get("systems", ()), self.config.get("baseline")
-        self.summary = summarise(rows, self.metrics, self._declared, labels, self.said, found, baseline)
+        self.summary = summarise(
+            rows, self.metrics, self._declared, labels, self.said, found, baseline, self.config.get("baselines")
+        )
         self.findings = tuple(found)
         self.warnings = (*warnings, *(line for line in self.findings if line not in warnings))
 

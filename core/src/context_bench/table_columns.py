@@ -157,10 +157,31 @@ def _compared(result: EvalResult) -> list[str]:
     if len(missing) == len(result.summary) and not any("tokens_saved" in values for values in result.summary.values()):
         return [f"Nothing could be compared with the baseline {baseline}: no row and its own report prompt tokens."]
     told = [f"tokens saved: prompt tokens as the model's endpoint reports them, against {baseline}."]
+    told += [
+        f"{system} is held against {other}."
+        for system, other in result.config.get("baselines", {}).items()
+        if system != other
+    ]
+    told += _unpaired(result)
     if missing:
         rows = ", ".join(f"{count:.0f} of {system}" for system, count in missing.items())
         told.append(f"Rows left out of that, because they or their baseline's report no prompt tokens: {rows}.")
     return told
+
+
+def _unpaired(result: EvalResult) -> list[str]:
+    """Tell who is asked otherwise than its baseline: what it saves is not its own doing alone."""
+    others = result.config.get("baselines", {})
+    return [
+        f"Not paired: {system} is asked with {', '.join(f'{name} {_value(own)}' for name, (own, _) in how.items())}, "
+        f"{others.get(system, result.config['baseline'])} with "
+        f"{', '.join(f'{name} {_value(other)}' for name, (_, other) in how.items())}."
+        for system, how in result.config.get("unpaired", {}).items()
+    ]
+
+
+def _value(asked: Any) -> str:
+    return "unset" if asked is None else one_line(str(asked))
 
 
 def _billed(result: EvalResult) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
+from context_bench.cli import execute
 from context_bench.errors import ConfigurationError, RunStoppedError, UnknownNameError
 from context_bench.runner.selection import RandomSample
 
@@ -139,3 +140,22 @@ def test_choices_of_the_command_line_are_kept_for_resume(context_bench: Run, jso
     assert request["max_failed"] == 0.01
     done = context_bench("run", "-s", "replay:field=pred", "-d", file, "-q", "--ids", "e3,e1", "--format", "json")
     assert [row["example_id"] for row in json.loads(done.out)["rows"]] == ["e1", "e3"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (
+            ["--reader", "needle-oracle", "--reader", "echo"],
+            "--reader is given 2 times (needle-oracle, echo), but takes one",
+        ),
+        (["-n", "2", "--max-examples", "3"], "is given 2 times (2, 3), but takes one value."),
+        (["--baseline", "a", "--baseline", "a"], "--baseline is given 2 times (a, a), but takes one value."),
+        (["--deadline", "1", "--deadline", "2"], "--deadline is given 2 times (1, 2), but takes one value."),
+    ],
+)
+def test_a_flag_that_takes_one_value_refuses_a_second_one(
+    flags: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["run", "--system", "identity", "--dataset", "needle", *flags]) == 2
+    assert told in " ".join(capsys.readouterr().err.split())

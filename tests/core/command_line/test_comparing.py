@@ -222,3 +222,141 @@ def test_a_report_can_be_held_against_another_baseline(context_bench: Run, proxi
     assert (told["direct"]["tokens_saved"], told["half"]["tokens_saved"]) == (-1.0, 0.0)
     done = context_bench("report", "r.sqlite", "--baseline", "hafl")
     assert (done.code, "Did you mean 'half'?" in done.err) == (2, True)
+
+
+def asked_of(path: str) -> list[tuple[Any, Any, int]]:
+    """Return the temperature, limit and number of messages of each request to a path."""
+    return sorted(
+        (call.get("temperature"), call.get("max_tokens"), len(call["messages"]))
+        for call in Model.asked
+        if call["path"].startswith(path)
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "flags"),
+    [
+        pytest.param("[systems.defaults]\ntemperature = 0\nmax-tokens = 9\n", [], id="a table of its own"),
+        pytest.param("", ["--set", "systems.defaults.temperature=0", "--set", "systems.defaults.max_tokens=9"], id="set"),
+        pytest.param(
+            "[systems.defaults]\ntemperature = 1\nmax_tokens = 9\n", ["--set", "systems.defaults.temperature=0"],
+            id="set beats the file",
+        ),
+    ],
+)  # fmt: skip
+def test_shared_options_reach_every_system_and_the_baseline_alike(
+    file: str, flags: list[str], context_bench: Run, model: str, jsonl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "context-bench.toml").write_text(file)
+    done = context_bench(
+        "--proxy", f"{model}/half/v1", "--name", "half", "--baseline", f"{model}/v1", "--model", "m",
+        "--dataset", jsonl(ROWS), "--quiet", "--format", "json", *flags,
+    )  # fmt: skip
+    assert summary(done)["half"]["tokens_saved"] == 0.5
+    assert asked_of("/half") == asked_of("/v1") == [(0, 9, 2)] * 2
+    assert "Not paired" not in context_bench("report", *map(str, (tmp_path / "runs").glob("*.sqlite"))).out
+
+
+PROJECT = """
+baseline = "direct"
+[[systems]]
+label = "half"
+name = "openai"
+options = {{ base_url = "{model}/half/v1", temperature = 1 }}
+[[systems]]
+spec = "direct=openai:base_url={model}/v1"
+[systems.defaults]
+model = "m"
+temperature = 0
+"""
+
+
+def test_a_shared_option_yields_to_a_systems_own_and_the_table_says_who_is_asked_otherwise(
+    context_bench: Run, model: str, jsonl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "context-bench.toml").write_text(PROJECT.format(model=model))
+    arguments = ("--dataset", jsonl(ROWS), "--quiet", "--run-file", "r.sqlite")
+    done = context_bench(*arguments)
+    assert done.code == 0, done.err
+    assert (asked_of("/half"), asked_of("/v1")) == ([(1, None, 2)] * 2, [(0, None, 2)] * 2)
+    for told in (done.out, context_bench("report", "r.sqlite").out):
+        assert "Not paired: half is asked with temperature 1.0, direct with temperature 0.0." in " ".join(told.split())
+    assert context_bench("resume", "r.sqlite", "-q").code == 0
+
+
+def test_tables_of_systems_by_label_stand_beside_their_defaults(
+    context_bench: Run, model: str, jsonl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "context-bench.toml").write_text(
+        f'[systems]\nhalf = "openai:base_url={model}/half/v1"\n[systems.direct]\nname = "openai"\n'
+        f'options = {{ base_url = "{model}/v1" }}\n[systems.defaults]\ntemperature = 0\nmodel = "m"\n'
+    )
+    told = summary(context_bench("--dataset", jsonl(ROWS), "--quiet", "--format", "json", "--baseline", "direct"))
+    assert told["half"]["tokens_saved"] == 0.5
+    assert asked_of("/half") == asked_of("/v1") == [(0, None, 2)] * 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["systems.defaults.temprature=0"], "Did you mean 'temperature'?"),
+        (["systems.defaults.temperature=warm"], "temperature is 'warm', but must be float."),
+    ],
+)
+def test_a_shared_option_that_cannot_be_is_refused(
+    flags: list[str], message: str, context_bench: Run, proxies: list[str]
+) -> None:
+    done = context_bench(*proxies, "--set", *flags)
+    assert done.code == 2
+    assert message in done.err
+    assert Model.asked == []
+
+
+def test_a_secret_among_the_shared_options_is_in_no_file(
+    context_bench: Run, proxies: list[str], tmp_path: Path
+) -> None:
+    done = context_bench(*proxies, "--run-file", "r.sqlite", "--set", "systems.defaults.api_key=sk-very-secret-1234")
+    assert done.code == 0, done.err
+    assert b"sk-very-secret-1234" not in (tmp_path / "r.sqlite").read_bytes()
+
+
+def test_the_address_of_a_baseline_adds_one_for_each_layout_and_sampling(
+    context_bench: Run, model: str, jsonl: Run, tmp_path: Path
+) -> None:
+    done = context_bench(
+        "--system", f"plain=openai:base_url={model}/half/v1,model=m,temperature=0",
+        "--system", f"tool=openai:base_url={model}/half/v1,model=m,temperature=0,layout=tool",
+        "--system", f"same=openai:base_url={model}/half/v1,model=m,temperature=0.0,layout=system",
+        "--baseline", f"{model}/v1", "--dataset", jsonl(ROWS), "--quiet", "--run-file", "r.sqlite",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    told = summary(context_bench("report", "r.sqlite", "--format", "json"))
+    assert list(told) == ["plain", "tool", "same", "direct", "direct:layout=tool"]
+    config = json.loads(context_bench("report", "r.sqlite", "--format", "json").out)["config"]
+    assert config["baselines"] == {"tool": "direct:layout=tool", "direct:layout=tool": "direct:layout=tool"}
+    assert "unpaired" not in config
+    rows = json.loads(context_bench("report", "r.sqlite", "--format", "json").out)["rows"]
+    direct = {row["system"]: row["reported_tokens"] for row in rows if row["example_id"] == "a"}
+    held = {row["system"]: row["baseline_tokens"] for row in rows if row["example_id"] == "a"}
+    assert held["tool"] == direct["direct:layout=tool"]
+    assert held["plain"] == held["same"] == direct["direct"]
+    assert "tool is held against direct:layout=tool." in " ".join(done.out.split())
+    assert summary(context_bench("resume", "r.sqlite", "-q", "--format", "json")) == told
+    assert context_bench("verify", "r.sqlite").code == 0
+
+
+def test_verdicts_hold_each_system_against_the_baseline_with_its_own_layout(
+    context_bench: Run, model: str, jsonl: Run
+) -> None:
+    pytest.importorskip("context_bench_compare", reason="verdicts come from the compare plugin")
+    systems = [
+        argument
+        for layout in ("system", "tool")
+        for argument in ("--system", f"{layout}=openai:base_url={model}/half/v1,model=m,layout={layout}")
+    ]
+    files = ("--dataset", jsonl(ROWS), "--quiet", "--run-file", "r.sqlite")
+    assert context_bench(*systems, "--baseline", f"{model}/v1", *files).code == 0
+    told = json.loads(context_bench("compare", "r.sqlite", "--json").out)
+    lines = told["comparisons"] if isinstance(told, dict) else told
+    held = {line["system"]: line["baseline"] for line in lines}
+    assert held == {"system": "direct", "tool": "direct:layout=tool"}

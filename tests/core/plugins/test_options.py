@@ -72,7 +72,7 @@ def test_an_undeclared_option_that_is_called_like_a_secret_is_not_kept() -> None
     assert kept == {
         "api_key": "***",
         "max_token": "7",
-        "key": "id",
+        "key": "***",
         "deep": {"api-key": "***", "k": 1},
         "urls": ["http://***@host/"],
     }

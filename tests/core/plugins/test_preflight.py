@@ -142,8 +142,10 @@ def test_a_transformer_that_changes_nothing_is_inert_unless_it_is_the_baseline(l
         "same inert": "warning",
         "baseline inert": "note",
     }
-    assert found["same inert"]["figures"] == {"contexts": 3, "characters": 60}
-    assert err == "At most 9 requests to 3 systems: 3 examples.\n"
+    assert found["same inert"]["figures"] == {"contexts": 3, "characters": 100}
+    announced, *progress = err.splitlines()
+    assert announced == "At most 9 requests to 3 systems: 3 examples."
+    assert progress == [f"Asking {name}, request 1 on: as in the run." for name in ("baseline", "same", "half")]
 
 
 def test_a_transformer_before_a_reader_is_looked_at_as_well(look: Run) -> None:

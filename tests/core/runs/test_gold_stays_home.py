@@ -134,3 +134,75 @@ def test_what_is_not_sent_is_in_no_response_key(folder: Path) -> None:
     assert execute(["-d", "rows.jsonl", "-s", spec("Echo"), "--reuse", "a.sqlite", "--run-file", "b.sqlite", "-q"]) == 0
     with closing(sqlite3.connect("b.sqlite")) as store:
         assert store.execute("SELECT reused FROM responses").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "sent"),
+    [
+        pytest.param(
+            "turns",
+            [{"role": "user", "content": "q", "answer": "gold"}, {"role": "user", "content": "r", "aliases": ["gold"]}],
+            [{"role": "user", "content": "q"}, {"role": "user", "content": "r"}],
+            id="the answer of a turn",
+        ),
+        pytest.param("turns", ["q", "r"], ["q", "r"], id="turns that are texts"),
+        pytest.param(
+            "choices",
+            [{"text": "a", "is_correct": True}, {"text": "b", "is_correct": False}],
+            [{"text": "a"}, {"text": "b"}],
+            id="the mark of a choice",
+        ),
+        pytest.param("metadata", {"page": 3, "answer": "gold"}, {"page": 3}, id="metadata that was asked for"),
+        pytest.param("notes", {"a": [{"b": {"answers": ["gold"], "c": 1}}]}, {"a": [{"b": {"c": 1}}]}, id="deep"),
+        pytest.param(
+            "tools",
+            [{"parameters": {"properties": {"answer": {"type": "string"}}}}],
+            [{"parameters": {"properties": {"answer": {"type": "string"}}}}],
+            id="the schema of a tool",
+        ),
+        pytest.param(
+            "messages",
+            [{"role": "tool", "content": {"answer": "of a tool"}}],
+            [{"role": "tool", "content": {"answer": "of a tool"}}],
+            id="a recorded session",
+        ),
+        pytest.param("target", "gold", None, id="gold under another name, which the dataset says"),
+    ],
+)
+def test_gold_inside_of_an_input_field_stays_home_too(name: str, given: Any, sent: Any) -> None:
+    row = {"id": "1", "question": "q", name: given}
+    stream = Stream(0, None, [], more_inputs=("metadata", "notes", "target"), gold=("target",))
+    before = json.dumps(row)
+    assert shown(slot(INPUT), stream, row).get(name) == sent
+    assert shown(slot(EVERYTHING), stream, row) == row
+    assert json.dumps(row) == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "sent"),
+    [
+        (["answer=record.gold", "context=record.text"], "context id"),
+        (["answers=qa.0.gold", "question=qa.0.q"], "id question"),
+        (["answer=outputs.0", "context=outputs.1"], "context id"),
+        (["answer=record", "question=qa.0.q"], "id question"),
+    ],
+)
+def test_fields_beside_gold_in_one_column_are_sent_without_it(
+    fields: list[str], sent: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"id": "1", "record": {"text": "c", "gold": "g"}, "qa": [{"q": "?", "gold": ["g"]}], "outputs": ["g", "c"]}
+    Path("rows.jsonl").write_text(json.dumps(row) + "\n")
+    flags = [part for field in fields for part in ("--field", field)]
+    inputs = [part for name in ("record", "qa", "outputs") for part in ("--input", name)]
+    other = {"record", "qa", "outputs"} - {field.partition("=")[2].partition(".")[0] for field in fields[:1]}
+    [found] = responses(capsys, "-s", spec("Echo"), *flags, *inputs)[0]
+    assert set(found.split()) == {*sent.split(), *other}
+
+
+@pytest.mark.parametrize("fields", [["answer=record.gold", "context=record"], ["turns=qa", "answers=qa.0.gold"]])
+def test_a_field_that_would_hold_the_answer_is_refused(
+    fields: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = [part for field in fields for part in ("--field", field)]
+    assert execute(["-d", "rows.jsonl", "-q", "-s", spec("Echo"), *flags]) == 2
+    assert "would show systems the answer" in capsys.readouterr().err

@@ -28,6 +28,7 @@ def evaluate(
     max_workers: int | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     *,
+    system_defaults: Mapping[str, Any] | None = None,
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] = (),
     fields: Mapping[str, str] | None = None,
     inputs: Sequence[str] = (),
@@ -87,6 +88,8 @@ def evaluate(
         max_workers: Calls in flight. None takes up to 64 where a system names an endpoint, 8 when one waits for a
             network or a process, else 1.
         cache_dir: Folder of run files: responses whose key matches are taken from there, and this run is added.
+        system_defaults: Options of every system given as a spec that has them and gives none itself: ``{"temperature":
+            0}``.
         datasets: Several datasets: specs, or iterables by label.
         fields: Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.
         inputs: Fields of the examples that systems named by specs may see besides the usual ones.

@@ -1,4 +1,9 @@
-"""What a request leaves open until the catalog is known: the systems that its baseline and its reference name or add."""
+"""What a request leaves open until the catalog is known: shared options, and the systems that baseline and reference add.
+
+A baseline is asked as the system that is held against it is: with the same layout, sampling and limits. So the address of an
+endpoint adds one baseline for each set of them that the other endpoints have; ``LABEL:anything`` is the baseline ``LABEL`` with
+parameters of its own; :func:`~context_bench.bench.identity.held_against` pairs them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.bench.builders import followed, labels_of
+from context_bench.bench.identity import ASKED
 from context_bench.bench.requests import Request
 from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_system
 from context_bench.errors import ConfigurationError, UnknownNameError
@@ -19,28 +25,45 @@ _OF_ONE_ENDPOINT = ("base_url", "name")
 
 
 def settled(catalog: Catalog, request: Request) -> Request:
-    """Return a request whose baseline and reference are labels of its systems, and whose datasets hold their fields.
+    """Return a request whose baseline and reference are labels of its systems, and and whose specs hold what is shared.
 
     Raises:
         ContextBenchError: The baseline or the reference names nothing, or adds what cannot be set up.
     """
-    systems, baseline = with_baseline(catalog, request.systems, request.reader, request.baseline)
-    systems, reference = with_baseline(catalog, systems, request.reader, request.reference, "reference")
+    defaults = request.system_defaults
+    _check_defaults(catalog, [*request.systems, request.reader, request.baseline, request.reference], defaults)
+    systems = [_filled(catalog, system, defaults) for system in request.systems]
+    reader = _filled(catalog, request.reader, defaults)
+    systems, baseline = with_baseline(catalog, systems, reader, request.baseline, defaults=defaults)
+    systems, reference = with_baseline(catalog, systems, reader, request.reference, "reference", defaults)
     datasets = tuple(
         evolve(dataset, fields={**dataset.fields, **request.fields}) if isinstance(dataset, DatasetSpec) else dataset
         for dataset in request.datasets
     )
-    return evolve(request, systems=tuple(systems), baseline=baseline, reference=reference, datasets=datasets)
+    return evolve(
+        request,
+        systems=tuple(systems),
+        system_defaults={},  # they are in the systems now, whose secrets are taken out
+        reader=reader,
+        baseline=baseline,
+        reference=reference,
+        datasets=datasets,
+    )
 
 
 def with_baseline(
-    catalog: Catalog, systems: Sequence[Any], reader: SystemSpec | None, baseline: Any, what: str = "baseline"
+    catalog: Catalog,
+    systems: Sequence[Any],
+    reader: SystemSpec | None,
+    baseline: Any,
+    what: str = "baseline",
+    defaults: Mapping[str, Any] | None = None,
 ) -> tuple[list[Any], str | None]:
     """Return the systems, the baseline among them, and its label.
 
     The baseline is the label of one of the systems, or the name of its component where only one has it. Anything else
     adds a system: a spec, a system object, or the address of an endpoint, which is then asked as the other endpoints
-    are: with the options that all of them share.
+    are: with the options that all of them share, and once for each layout, sampling and limits that they do not.
 
     Args:
         catalog: What is installed.
@@ -48,6 +71,7 @@ def with_baseline(
         reader: What follows each context transformer.
         baseline: The baseline as it was asked for; None for none.
         what: What it is called in errors.
+        defaults: Options of systems that give none of their own.
 
     Raises:
         UnknownNameError: No system has that label, and it is no spec.
@@ -60,14 +84,18 @@ def with_baseline(
         places = [place for place, system in enumerate(systems) if system is baseline]
         if places:
             return list(systems), labels[places[0]]
-        added = baseline
+        added = [baseline]
     else:
         label = _named(systems, labels, baseline)
         if label is not None:
             return list(systems), label
-        added = _spec(catalog, [*systems, reader], labels, baseline, what)
-    systems = [*systems, added]
-    return systems, _labels(catalog, systems, reader)[-1]
+        added = [
+            _filled(catalog, spec, defaults or {})
+            for spec in _specs(catalog, [*systems, reader], labels, baseline, what)
+        ]
+    before = len(systems)
+    systems = [*systems, *added]
+    return systems, _labels(catalog, systems, reader)[before]
 
 
 def _labels(catalog: Catalog, systems: Sequence[Any], reader: SystemSpec | None) -> list[str]:
@@ -83,12 +111,22 @@ def _named(systems: Sequence[Any], labels: Sequence[str], name: str) -> str | No
     return found[0] if found else None
 
 
-def _spec(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text: str, what: str) -> SystemSpec:
+def _specs(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text: str, what: str) -> list[SystemSpec]:
     address = _ADDRESS.fullmatch(text)
     if address is not None:
         endpoint = catalog.proxy_system
         label = address["label"] or next(name for name in ("direct", text) if name not in labels)
-        return SystemSpec(endpoint, {**_shared_options(systems, endpoint), "base_url": address["url"]}, label)
+        options = _shared_options(systems, endpoint)
+        sets = _distinct(catalog, systems, endpoint) if what == "baseline" else [{}]
+        varied = [name for name in ASKED if len({repr(given.get(name)) for given in sets}) > 1]
+        return [
+            SystemSpec(
+                endpoint,
+                {**options, **given, "base_url": address["url"]},
+                label if number == 0 else ":".join([label, *(f"{name}={given.get(name)}" for name in varied)]),
+            )
+            for number, given in enumerate(sets)
+        ]
     try:
         spec = parse_system(text)
     except ConfigurationError:
@@ -100,18 +138,12 @@ def _spec(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text:
             labels,
             f"Or give a system of its own for the {what}: LABEL=NAME:key=value, or the address of an endpoint.",
         )
-    return spec
+    return [spec]
 
 
 def _shared_options(systems: Sequence[Any], endpoint: str) -> Mapping[str, Any]:
     """Return the options that all endpoints among the systems share, their readers included."""
-    endpoints = [
-        step
-        for system in systems
-        if isinstance(system, SystemSpec)
-        for step in (system, *system.steps)
-        if step.name == endpoint
-    ]
+    endpoints = _endpoints(systems, endpoint)
     if not endpoints:
         return {}
     first, *others = endpoints
@@ -120,3 +152,53 @@ def _shared_options(systems: Sequence[Any], endpoint: str) -> Mapping[str, Any]:
         for key, value in first.options.items()
         if key not in _OF_ONE_ENDPOINT and all(other.options.get(key) == value for other in others)
     }
+
+
+def _endpoints(systems: Sequence[Any], endpoint: str) -> list[SystemSpec]:
+    specs = [system for system in systems if isinstance(system, SystemSpec)]
+    return [step for system in specs for step in (system, *system.steps) if step.name == endpoint]
+
+
+def _distinct(catalog: Catalog, systems: Sequence[Any], endpoint: str) -> list[dict[str, Any]]:
+    """Return the distinct layouts, samplings and limits that endpoints ask with, each as the options that were given."""
+    facts = catalog.find("systems", endpoint).facts
+    declared = facts.options if facts else {}
+    found: dict[str, dict[str, Any]] = {}
+    for spec in _endpoints(systems, endpoint):
+        given = {key.replace("-", "_"): value for key, value in spec.options.items()}
+        asked = {name: given[name] for name in ASKED if name in given}
+        meant = {name: option.default for name, option in declared.items() if name in ASKED}
+        for name, value in asked.items():
+            meant[name] = declared[name].read(value, f"system {endpoint}") if name in declared else value
+        found.setdefault(repr(meant), asked)
+    return list(found.values()) or [{}]
+
+
+def _declared(catalog: Catalog, name: str) -> Mapping[str, Any] | None:
+    """Return the options that a system declares; None where it declares none and takes any."""
+    known = catalog.named("systems", name)
+    facts = known[0].facts if known else None
+    return None if facts is None or facts.more_options else facts.options
+
+
+def _filled(catalog: Catalog, system: Any, defaults: Mapping[str, Any]) -> Any:
+    """Return a system with the shared options that it and its steps declare and do not give themselves."""
+    if not defaults or not isinstance(system, SystemSpec):
+        return system
+    given = {key.replace("-", "_") for key in system.options}
+    declared = _declared(catalog, system.name) or {}
+    shared = {name: value for name, value in defaults.items() if name in declared and name not in given}
+    steps = tuple(_filled(catalog, step, defaults) for step in system.steps)
+    return evolve(system, options={**shared, **system.options}, steps=steps)
+
+
+def _check_defaults(catalog: Catalog, systems: Sequence[Any], defaults: Mapping[str, Any]) -> None:
+    """Refuse a shared option that no system of the run has."""
+    specs = [step for spec in systems if isinstance(spec, SystemSpec) for step in (spec, *spec.steps)]
+    names = [*(spec.name for spec in specs), *(one for one in systems if isinstance(one, str))]
+    options: dict[str, None] = {}
+    for name in dict.fromkeys((*names, catalog.proxy_system)):
+        options |= dict.fromkeys(_declared(catalog, name.partition("=")[2].partition(":")[0] or name) or {})
+    for name in defaults:
+        if name not in options:
+            raise UnknownNameError("option of a system of this run, for systems.defaults,", name, options)

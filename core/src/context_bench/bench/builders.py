@@ -8,7 +8,9 @@ from inspect import iscoroutinefunction
 from itertools import islice
 from typing import Any
 
-from context_bench.bench.identity import component_of, system_identity, system_reads, system_sees
+from attrs import evolve
+
+from context_bench.bench.identity import component_of, held_against, system_identity, system_reads, system_sees
 from context_bench.bench.provenance import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec, rename_fields
@@ -88,7 +90,6 @@ def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpe
 
 def followed(catalog: Catalog, systems: Sequence[SystemSpec | Any], reader: SystemSpec | None) -> list[Any]:
     """Return the systems with the reader, where there is one, after each spec of a context transformer."""
-    from attrs import evolve
 
     def read(spec: SystemSpec | Any) -> Any:
         if reader is None or not isinstance(spec, SystemSpec) or spec.steps:
@@ -174,7 +175,13 @@ def make_slots(
             description["reads_gold"] = True
         most = max_tokens_of(system)
         slots.append(Slot(number, label, made, key, shared, reads, description, owned, model, most, sees))
-    return slots
+    pairs = held_against(labels, baseline, [slot.description for slot in slots])
+    return [
+        evolve(slot, description={**slot.description, "held_against": pairs[slot.number]})
+        if slot.number in pairs
+        else slot
+        for slot in slots
+    ]
 
 
 def tokenizer_of(catalog: Catalog, name: str) -> Tokenizer:
@@ -216,8 +223,6 @@ def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, Datase
     Raises:
         ContextBenchError: The name is unknown, or no loader reads such a file.
     """
-    from attrs import evolve
-
     if catalog.named("datasets", spec.name) or not _looks_like_path(catalog, spec.name):
         return catalog.find("datasets", spec.name), spec
     claims = {suffix: c for c in catalog.of_kind("datasets") if c.facts for suffix in c.facts.files}

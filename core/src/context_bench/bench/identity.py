@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +12,13 @@ from context_bench.runner.chain import Chain
 from context_bench.runner.sight import COLUMNS, EVERYTHING, INPUT, sight_of
 from context_bench.store.encoding import digest
 from context_bench.store.keys import chain_key, system_key, unshared_key
+
+ASKED = (
+    "model", "layout", "system_prompt", "prompt_template", "endpoint", "temperature", "top_p", "top_k", "seed", "stop",
+    "max_tokens", "max_completion_tokens", "context_tokens", "thinking_budget", "extra_body",
+)  # fmt: skip
+"""Options of endpoints that decide what is asked: layout, sampling and limits."""
+_NOT_SAMPLING = ("stream", "stream_options", "n", "user")
 
 
 def component_of(catalog: Catalog, kind: str, thing: object) -> Component | None:
@@ -97,6 +104,50 @@ def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
     names = [spec.name for spec in specs if isinstance(getattr(spec, "name", None), str)]
     found = [component for name in dict.fromkeys(names) for component in catalog.named("systems", name)]
     return [component.name for component in found if component.facts and component.facts.reads_gold]
+
+
+def held_against(
+    labels: Sequence[str], baseline: str | None, descriptions: Sequence[Mapping[str, Any]]
+) -> dict[int, int]:
+    """Return the slots that are held against another baseline than the first, by slot: that with their own parameters.
+
+    Args:
+        labels: Labels of all systems, by slot.
+        baseline: Label of the first baseline.
+        descriptions: What is recorded of each system.
+    """
+    others = [slot for slot, label in enumerate(labels) if baseline is not None and label.startswith(f"{baseline}:")]
+    found = {slot: slot for slot in others}
+    for slot, description in enumerate(descriptions):
+        if slot not in found and labels[slot] != baseline and others:
+            main = descriptions[labels.index(str(baseline))]
+            if unpaired(description, main):
+                twins = [other for other in others if not unpaired(description, descriptions[other])]
+                found |= {slot: twins[0]} if twins else {}
+    return found
+
+
+def unpaired(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return in what two systems are asked differently - layout, sampling, limits - as far as they say, by parameter."""
+    left, right = _asked(one), _asked(other)
+    if left is None or right is None:
+        return {}
+    return {
+        name: (left.get(name), right.get(name))
+        for name in dict.fromkeys([*left, *right])
+        if left.get(name) != right.get(name)
+    }
+
+
+def _asked(description: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the request parameters that a recorded system tells: those of the endpoint, which is a chain's last step."""
+    last = description["steps"][-1] if description.get("steps") else description
+    told = last.get("fingerprint")
+    if not isinstance(told, Mapping) or not {"model", "parameters"} <= told.keys():
+        return None
+    sampling = told["parameters"] if isinstance(told["parameters"], Mapping) else {}
+    asked = {name: told.get(name) for name in ASKED if name in told and name != "endpoint"}
+    return asked | {name: value for name, value in sampling.items() if name not in _NOT_SAMPLING}
 
 
 def evaluator_parameters(evaluator: Any) -> dict[str, Any]:

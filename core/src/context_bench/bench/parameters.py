@@ -98,8 +98,9 @@ class Parameter:
             return click.option(*self.flags, self.name, is_flag=True, default=None, help=words, **off)
         more = "; repeatable" if self.kind.is_repeated and "repeatable" not in words else ""
         words = f"{words.rstrip('.')}{more}." if more else words
+        callback = None if self.kind.is_repeated else _only_one
         return click.option(
-            *self.flags, self.name, multiple=self.kind.is_repeated, metavar=self.metavar, help=words, type=str
+            *self.flags, self.name, multiple=True, metavar=self.metavar, help=words, type=str, callback=callback
         )
 
     def of_flag(self, given: Any, before: Any) -> Any:
@@ -119,6 +120,15 @@ class Parameter:
             ConfigurationError: It is none of its kind.
         """
         return (self.kind.of_file or self.kind.check)(value, where)
+
+
+def _only_one(context: Any, option: Any, given: tuple[str, ...]) -> str | None:
+    """Return the one value of a flag that is given once; a second one would drop the first in silence."""
+    if len(given) > 1:
+        raise ConfigurationError(
+            f"{option.opts[-1]} is given {len(given)} times ({', '.join(given)}), but takes one value."
+        )
+    return given[0] if given else None
 
 
 def parameter(kind: Kind, default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002 - as attrs calls it
@@ -277,6 +287,17 @@ def _split_names(text: str) -> list[str]:
         else:
             found.append(part)
     return found
+
+
+def table() -> Kind:
+    """Return the kind of tables of options, by name."""
+
+    def check(value: Any, where: str) -> Any:
+        if not isinstance(value, Mapping):
+            raise ConfigurationError(f"{where} is {value!r}, but must be a table of options.")
+        return {str(name).replace("-", "_"): one for name, one in value.items()}
+
+    return Kind("table", check, python="Mapping[str, Any]")
 
 
 def pairs() -> Kind:

@@ -13,6 +13,9 @@ label = "short"
 steps = ["needle-oracle"]
 options = { ratio = 0.3 }
 
+[systems.defaults]          # options of every system that has them and gives none itself
+temperature = 0
+
 [[datasets]]                # or spec = "needle:multi-key,length=8000"
 name = "results.jsonl"
 fields = { answers = "ground_truth" }
@@ -44,6 +47,7 @@ from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.settings import PROJECT_FILE
 
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
+_DEFAULTS = _KEYS["systems.defaults"]
 _TABLES = ("run", "plugins")
 
 
@@ -58,6 +62,9 @@ def project_request(project: Mapping[str, Any], catalog: Catalog | None = None) 
         ConfigurationError: A key is unknown or has a value of the wrong kind; the message names it.
     """
     values: dict[str, Any] = {}
+    project, defaults = _without_defaults(project)
+    if defaults is not None:
+        values[_DEFAULTS.name] = _DEFAULTS.of_file(defaults, f"{PROJECT_FILE}: systems.defaults")
     own = keys_of_parts(catalog)
     of_parts = {key: value for key, value in project.items() if key in own}
     for key, value in project.items():
@@ -119,11 +126,14 @@ def set_value(request: Request, path: str, value: str, catalog: Catalog | None =
         converted = one.kind.of_text(value, f"--set {path}")
         changed: dict[str, Any] = {one.name: converted}
         return evolve(request, **changed)
+    if kind == "systems" and name == "defaults" and option:
+        shared: dict[str, Any] = {_DEFAULTS.name: {**getattr(request, _DEFAULTS.name), option: value}}
+        return evolve(request, **shared)
     if kind in ("systems", "datasets") and name and option:
         return _set_option(request, kind, name, option, value)
     raise ConfigurationError(
         f"--set {path}={value}: there is no such setting. Write evaluators.NAME.OPTION, systems.LABEL.OPTION, "
-        "datasets.LABEL.OPTION or run.KEY."
+        "systems.defaults.OPTION, datasets.LABEL.OPTION or run.KEY."
     )
 
 
@@ -203,6 +213,25 @@ def _set_option(request: Request, kind: str, name: str, option: str, value: str)
         specs[number] = evolve(specs[number], options={**specs[number].options, option: value})
     changes: dict[str, Any] = {kind: tuple(specs)}
     return evolve(request, **changes)
+
+
+def _without_defaults(project: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
+    """Return a project file without ``[systems.defaults]``, and that table; below ``[[systems]]``, TOML gives it to the last.
+
+    Without ``[[systems]]``, further tables ``[systems.LABEL]`` are systems.
+    """
+    systems = project.get("systems")
+    if isinstance(systems, Mapping):
+        labelled = [
+            {"label": label, **(entry if isinstance(entry, Mapping) else {"spec": entry})}
+            for label, entry in systems.items()
+            if label != "defaults"
+        ]
+        return {**project, "systems": labelled}, systems.get("defaults")
+    if isinstance(systems, list) and systems and isinstance(systems[-1], Mapping) and "defaults" in systems[-1]:
+        last = {key: value for key, value in systems[-1].items() if key != "defaults"}
+        return {**project, "systems": [*systems[:-1], last]}, systems[-1]["defaults"]
+    return project, None
 
 
 def _run_table(project: Mapping[str, Any]) -> Mapping[str, Any]:

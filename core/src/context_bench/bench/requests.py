@@ -31,6 +31,7 @@ from context_bench.bench.parameters import (
     path,
     share,
     switch,
+    table,
     text,
     whole,
 )
@@ -69,6 +70,14 @@ class Request:
             "A system or several: objects with ``name`` and ``process``, functions, or specs such as "
             '``"bm25:ratio=0.3"``.'
         ),
+    )
+    system_defaults: Mapping[str, Any] = parameter(
+        table(),
+        dict,
+        "Options of every system that has them and gives none itself.",
+        key="systems.defaults",
+        stored=False,  # systems hold them once they are settled, and take secrets out
+        told='Options of every system given as a spec that has them and gives none itself: ``{"temperature": 0}``.',
     )
     datasets: tuple[Any, ...] = parameter(
         several_datasets(),

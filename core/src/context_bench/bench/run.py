@@ -11,6 +11,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from context_bench.bench.builders import baseline_of
+from context_bench.bench.identity import unpaired
 from context_bench.bench.planner import Planner
 from context_bench.bench.provenance import dependencies, used_distributions
 from context_bench.bench.requests import Request
@@ -408,10 +409,26 @@ def comparison_of(store: RunReader) -> dict[str, Any]:
     for entry in systems:
         roles = {"baseline": entry["slot"] == store.baseline(), "reference": "reference" in entry["description"]}
         told |= {role: entry["label"] for role, is_its in roles.items() if is_its}
+    if "baseline" in told:
+        told |= _pairs_of(store, told["baseline"])
     billed = [entry["description"]["billing"] for entry in systems if "billing" in entry["description"]]
     billing: dict[str, str] = billed[0] if billed else {}
     told["currency"] = billing.get("currency", REPORTED_CURRENCY)
     return told | ({"prices_date": billing["date"]} if billing.get("date") else {})
+
+
+def _pairs_of(store: RunReader, baseline: str) -> dict[str, Any]:
+    """Return which systems are held against another baseline, and which are asked otherwise than theirs, and how."""
+    systems, paired = {entry["slot"]: entry for entry in store.systems()}, store.paired()
+    held = {entry["label"]: systems[paired[slot]] for slot, entry in systems.items() if slot in paired}
+    [main] = [entry for entry in systems.values() if entry["label"] == baseline]
+    found = {
+        entry["label"]: unpaired(entry["description"], held.get(entry["label"], main)["description"])
+        for entry in systems.values()
+    }
+    told: dict[str, Any] = {"baselines": {label: other["label"] for label, other in held.items()}} if held else {}
+    unequal = {label: {name: list(pair) for name, pair in how.items()} for label, how in found.items() if how}
+    return told | ({"unpaired": unequal} if unequal else {})
 
 
 def reference_of(store: RunReader) -> Reference | None:

@@ -46,8 +46,8 @@ class Waiting:
     """What endpoints made the rows wait, and how often they were asked again; nothing where no system had to.
 
     Keys: ``waiting``, seconds of all rows together: refusals, what ``Retry-After`` asks for, learned and advertised rates,
-    also before the first sending; ``retries``; ``rows_per_minute``, how many rows a minute has room for, one after the other,
-    waiting included.
+    also before the first sending; ``retries``, those of failed rows included; ``rows_per_minute``, how many rows a minute has
+    room for, one after the other, waiting included.
     """
 
     name: str = "waiting"
@@ -58,10 +58,11 @@ class Waiting:
             return {}
         found: dict[str, dict[str, float]] = {}
         for label, columns in columns_by_system.items():
-            if columns.durations:
-                found[label] = {"waiting": columns.waiting, "retries": columns.retries}
-                if (seconds := math.fsum(columns.durations)) > 0:
-                    found[label]["rows_per_minute"] = 60 * len(columns.durations) / seconds
+            if columns.durations or columns.retries:
+                waiting = {"waiting": columns.waiting} if columns.durations else {}
+                found[label] = {**waiting, "retries": columns.retries}
+            if columns.durations and (seconds := math.fsum(columns.durations)) > 0:
+                found[label]["rows_per_minute"] = 60 * len(columns.durations) / seconds
         return found
 
 

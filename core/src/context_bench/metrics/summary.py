@@ -33,6 +33,7 @@ def summarise(
     said: dict[str, list[str]] | None = None,
     findings: list[str] | None = None,
     baseline: str | None = None,
+    paired: Mapping[str, str] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Return the values of each metric and the mean of every score, by system, in the order of the systems.
 
@@ -46,6 +47,7 @@ def summarise(
         said: Gets the keys that each metric gave, by its name.
         findings: Gets what the numbers warn of.
         baseline: Label of the system that the others are held against.
+        paired: Labels of systems that are held against another one, and its label.
 
     Raises:
         MetricError: A metric asks for a score that no row has.
@@ -79,11 +81,9 @@ def summarise(
         for label, columns in columns_by_system.items()
     }
     if findings is not None:
-        findings += [
-            *silent_evaluators(rows, summary),
-            *unreadable_judges(rows, summary),
-            *weak_baseline(columns_by_system, baseline),
-        ]
+        findings += [*silent_evaluators(rows, summary), *unreadable_judges(rows, summary)]
+        for one in dict.fromkeys((baseline, *(paired or {}).values())):
+            findings += weak_baseline(columns_by_system, one)
     return summary
 
 

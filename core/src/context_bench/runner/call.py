@@ -66,9 +66,10 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
         CallRefusedError: A governor does not let the call be made; the run stops.
     """
     job, stop = ticket.job, admission.stop
+    attempt = 1
     while not ticket.is_settled and not stop.is_set():
-        leave = admission.enter(job, ticket.attempts)
-        place = leave if isinstance(leave, Place) else (yield from _line_up(ticket, admission, wake))
+        leave = admission.enter(job, attempt)
+        place = leave if isinstance(leave, Place) else (yield from _line_up(ticket, attempt, admission, wake))
         if place is None:
             return False
         ticket.place = place
@@ -80,6 +81,7 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
                 if stop.is_set():
                     return False
             started = perf_counter()
+            ticket.attempts = attempt  # one that is never sent, because the row's time is up, is none
             if ticket.started is None:
                 ticket.start()
                 ticket.sent = started
@@ -108,27 +110,29 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
         until = monotonic() + pause
         while (left := until - monotonic()) > 0 and not stop.is_set() and not ticket.is_settled:
             yield Sleep(left)
-        ticket.attempts += 1
+        attempt += 1
     return False
 
 
-def _line_up(ticket: Ticket, admission: Admission, wake: Callable[[], None]) -> Generator[Step, Any, Place | None]:
+def _line_up(
+    ticket: Ticket, attempt: int, admission: Admission, wake: Callable[[], None]
+) -> Generator[Step, Any, Place | None]:
     """Wait for leave to call; return None when the run is stopping, or somebody else has ended the row."""
     line = admission.road(ticket.job.slot).line
-    waiter = line.join(wake, ticket.attempts > 1, monotonic())
+    waiter = line.join(wake, attempt > 1, monotonic())
     try:
         while not admission.stop.is_set() and not ticket.is_settled:
             if not line.is_first(waiter):
                 yield Sleep(_LONGEST_SLEEP)
                 continue
-            found = admission.enter(ticket.job, ticket.attempts, is_first=True)
+            found = admission.enter(ticket.job, attempt, is_first=True)
             if isinstance(found, Place):
                 return found
             yield Sleep(found)
         return None
     finally:
         seconds = line.leave(waiter, monotonic())
-        if ticket.attempts == 1:  # later ones count as a whole, from the first sending on
+        if attempt == 1:  # later ones count as a whole, from the first sending on
             ticket.waiting += seconds
 
 

@@ -128,7 +128,7 @@ class Feed:
                 yield Fed(stream.number, position, name, _label(stream, example), key, example)
             self.examples += length
             if not length:
-                raise DatasetError(f"{_called(stream).capitalize()} is empty: it gave no example.")
+                raise DatasetError(f"{_named(stream)} is empty: it gave no example.")
             if store is not None:
                 store.close_dataset(stream.number, length, content.digest())
 
@@ -295,13 +295,17 @@ def _guarded(stream: Stream) -> Iterator[Placed]:
                 raise error
             after = f"after row {position - 1}" if position else "at its beginning"
             kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
-            raise DatasetError(
-                f"{_called(stream).capitalize()} cannot be read {after}: {kind}{message_of(error)}"
-            ) from error
+            raise DatasetError(f"{_named(stream)} cannot be read {after}: {kind}{message_of(error)}") from error
         if found is _END:
             return
         yield position, found
         position += 1
+
+
+def _named(stream: Stream) -> str:
+    """Return what a stream is called at the beginning of a sentence; its own name keeps its letters."""
+    called = _called(stream)
+    return called[:1].upper() + called[1:]
 
 
 def _called(stream: Stream) -> str:

@@ -82,6 +82,7 @@ class Progress:
         self._is_json = log_format == "json"
         self._bars: Bars | None = None
         self._last_bar = 0.0
+        self._told: dict[int, int] = {}
         self._started = self._last_line = monotonic()
         if self._is_terminal() and not self._is_json:
             self._open_bars()
@@ -128,7 +129,7 @@ class Progress:
             self._move_bars()
             self._bars.stop()
         elif any(tally.done for tally in self._tallies.values()):
-            self._write()
+            self._write(is_last=True)
 
     def state(self, slot: int) -> dict[str, Any]:
         """Return what is known of a system's rows; ``eta`` and ``p95`` are seconds."""
@@ -144,7 +145,7 @@ class Progress:
             "failed": tally.failed,
             "retried": admission.retried.get(slot, 0) if admission else 0,
             "in_flight": admission.in_flight.get(slot, 0) if admission else 0,
-            "rows_per_second": round((tally.done - tally.kept) / max(seconds, 1e-9), 2),
+            "rows_per_second": round((tally.done - tally.kept) / max(seconds, 1e-9), 4),
             "p95": None if tally.p95 is None else round(tally.p95, 4),
             "tokens": tally.tokens,
             "cost": admission.cost.get(slot) if admission else None,
@@ -152,9 +153,13 @@ class Progress:
             "eta": None if left is None or not fresh else round(left * seconds / fresh, 1),
         }
 
-    def _write(self) -> None:
+    def _write(self, is_last: bool = False) -> None:
+        """Write a line for each system; meanwhile only for those that have rows left, and of none the same line twice."""
         for slot in self._labels:
             state = self.state(slot)
+            if not is_last and (state["done"] == state["total"] or state["done"] == self._told.get(slot)):
+                continue
+            self._told[slot] = state["done"]
             line = json.dumps({"event": "progress", **state}, ensure_ascii=False) if self._is_json else _line(state)
             print(line, file=self._stream, flush=True)
 
@@ -183,7 +188,7 @@ class Progress:
 def _line(state: dict[str, Any]) -> str:
     total = "" if state["total"] is None else f"/{state['total']}"
     parts = [f"{state['system']}: {state['done']}{total} rows", f"{state['failed']} failed"]
-    parts.append(f"{state['rows_per_second']:.0f} rows/s")
+    parts.append(_rate(state["rows_per_second"]))
     note = _note({**state, "failed": 0})
     eta = "" if state["eta"] is None or not state["eta"] else f"about {state['eta']:.0f} s left"
     return ", ".join(filter(None, [*parts, note, eta]))
@@ -200,6 +205,14 @@ def _note(state: dict[str, Any]) -> str:
     if state["cost"] is not None:
         parts.append(f"{state['cost']:.4f} {state['currency']}")
     return ", ".join(parts)
+
+
+def _rate(rows_per_second: float) -> str:
+    """Return a speed in the unit in which it is at least one row."""
+    for seconds, unit in ((1, "s"), (60, "min")):
+        if rows_per_second * seconds >= 0.95:
+            return f"{rows_per_second * seconds:.0f} rows/{unit}"
+    return f"{rows_per_second * 3600:.0f} rows/h"
 
 
 def _duration(seconds: float) -> str:

@@ -169,6 +169,13 @@ class RunReader:
             return self._held_against
         return next((entry["slot"] for entry in self.systems() if entry["description"].get("baseline")), None)
 
+    def paired(self) -> dict[int, int]:
+        """Return the slots that are held against another baseline than the first, and that one's slot."""
+        if self._held_against is not None:
+            return {}
+        told = {entry["slot"]: entry["description"].get("held_against") for entry in self.systems()}
+        return {slot: other for slot, other in told.items() if other in told}
+
     def reference(self) -> tuple[int, int] | None:
         """Return the slot of the system whose responses stand in for gold answers, and the samples of the run, or None."""
         with self.snapshot():
@@ -229,6 +236,7 @@ class RunReader:
                 {entry["number"]: entry["id"] for entry in self.evaluators()},
                 self.baseline(),
                 self.reference(),
+                self.paired(),
             )
             known = self._row_readers[version[0]] = (key, reader)
         return known[1]
@@ -241,7 +249,7 @@ class RunReader:
             yield lambda number: None
             return
         with self.snapshot() as connection:
-            yield Baselines(connection, slot).of
+            yield Baselines(connection, slot, self.paired()).of
 
 
 class _Places:

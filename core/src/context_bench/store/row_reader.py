@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 from context_bench.errors import StoreError
 from context_bench.records import BaselineRow, EvalRow, Failure, Usage
 from context_bench.store.encoding import from_json
-from context_bench.store.identity import RowId, example_of, last_of, sample_of
+from context_bench.store.identity import RowId, example_of, last_of
 from context_bench.store.schema import column_types
 from context_bench.store.stored_rows import Label, verify
 
@@ -29,6 +29,7 @@ class RowReader:
         labels: Wiring by number.
         evaluators: Id by number.
         baseline: Slot of the baseline; None when the run has none.
+        paired: Slots that are held against another baseline, and that one's slot.
         reference: Slot of the system whose responses stand in for gold answers, and how often the run gives it each
             example beside what shows how far it agrees with itself; None without one.
     """
@@ -38,6 +39,7 @@ class RowReader:
     evaluators: Mapping[int, str]
     baseline: int | None = None
     reference: tuple[int, int] | None = None
+    paired: Mapping[int, int] = Factory(dict)
 
     def read(self, connection: sqlite3.Connection, first: int, last: int) -> Iterator[EvalRow]:
         """Yield the rows between two packed identities, in canonical order.
@@ -55,7 +57,7 @@ class RowReader:
         evaluations = stream("evaluations", "response", "response, evaluator")
         scores = stream("scores", "response", "response, evaluator, name")
         examples = stream("examples", "id", "id", example_of(first))
-        baselines = None if self.baseline is None else Baselines(connection, self.baseline, first, last)
+        baselines = None if self.baseline is None else Baselines(connection, self.baseline, self.paired, first, last)
         while (number := min(responses.next_id, failures.next_id)) != _END:
             example = examples.seek(example_of(number))
             found = responses.take(number)
@@ -162,19 +164,32 @@ def _metadata(
 
 
 class Baselines:
-    """The baseline's rows, read beside rows in canonical order, those of one example at a time.
+    """The baselines' rows, read beside rows in canonical order, those of one example at a time.
 
     Args:
         connection: Reads a snapshot of the file.
         slot: Slot of the baseline.
+        paired: Slots that are held against another baseline, and that one's slot.
         first, last: Packed identities between which rows are asked for.
     """
 
-    def __init__(self, connection: sqlite3.Connection, slot: int, first: int = 0, last: int = _END - 1) -> None:
-        query = "SELECT id, prompt_tokens, cost FROM responses WHERE id BETWEEN ? AND ? AND slot = ? ORDER BY id"
-        self._merge = _Merge(connection.execute(query, (example_of(first), last_of(last), slot)))
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        slot: int,
+        paired: Mapping[int, int],
+        first: int = 0,
+        last: int = _END - 1,
+    ) -> None:
+        slots = sorted({slot, *paired.values()})
+        query = (
+            "SELECT id, prompt_tokens, cost FROM responses WHERE id BETWEEN ? AND ? "
+            f"AND slot IN ({','.join('?' * len(slots))}) ORDER BY id"
+        )
+        self._merge = _Merge(connection.execute(query, (example_of(first), last_of(last), *slots)))
         self._place = -1
-        self._samples: dict[int, BaselineRow] = {}
+        self._slot, self._paired = slot, paired
+        self._rows: dict[tuple[int, int], BaselineRow] = {}
 
     def of(self, number: int) -> BaselineRow | None:
         """Return the baseline's row beside a packed identity; identities must come in order."""
@@ -183,8 +198,9 @@ class Baselines:
             self._place = place
             self._merge.seek(place)
             found = self._merge.take_until(last_of(place))
-            self._samples = {sample_of(values[0]): BaselineRow(*values[1:]) for values in found}
-        return self._samples.get(sample_of(number))
+            self._rows = {RowId.unpack(values[0])[2:]: BaselineRow(*values[1:]) for values in found}
+        slot, sample = RowId.unpack(number)[2:]
+        return self._rows.get((self._paired.get(slot, self._slot), sample))
 
 
 class _Merge:

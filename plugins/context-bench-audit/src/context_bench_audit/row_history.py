@@ -10,7 +10,7 @@ from typing import Any
 from context_bench.errors import StoreError, did_you_mean
 from context_bench.runs import Run, open_run, run_files
 
-_NO_PART = ("label", "baseline", "billing", "reference")
+_NO_PART = ("label", "baseline", "billing", "reference", "held_against")
 """What the description of a system says that is in no key."""
 
 

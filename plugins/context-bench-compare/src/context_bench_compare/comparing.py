@@ -117,6 +117,16 @@ def baseline_of(entrants: Sequence[Entrant], named: str | None) -> Entrant:
     return entrants[0]
 
 
+def paired_baseline(one: Entrant, against: Entrant, entrants: Sequence[Entrant], named: str | None) -> Entrant:
+    """Return what an entrant is held against: of a run that has several baselines, that with its own parameters."""
+    if named is not None or one.run is not against.run:
+        return against
+    slots = {entry["label"]: entry for entry in one.run.systems}
+    held = slots[one.system]["description"].get("held_against")
+    labels = {entry["slot"]: entry["label"] for entry in one.run.systems}
+    return next((other for other in entrants if other.run is one.run and other.system == labels.get(held)), against)
+
+
 def compare_runs(
     runs: Sequence[Run],
     metrics: Sequence[str],
@@ -195,9 +205,10 @@ def _lines(
 ) -> list[Line]:
     lines: list[tuple[Line, Rules]] = []
     for one in entrants:
-        for metric in metrics if one is not against else ():
-            ours, theirs = _column(columns, one, metric), _column(columns, against, metric)
-            lines += _compared(one, against, metric, ours, theirs, rules, cluster, by, anyway)
+        other = paired_baseline(one, against, entrants, baseline)
+        for metric in metrics if one is not against and other is not one else ():
+            ours, theirs = _column(columns, one, metric), _column(columns, other, metric)
+            lines += _compared(one, other, metric, ours, theirs, rules, cluster, by, anyway)
     judged = corrected([line.found for line, _ in lines], [rules for _, rules in lines])
     return [evolve(line, found=found) for (line, _), found in zip(lines, judged)]
 

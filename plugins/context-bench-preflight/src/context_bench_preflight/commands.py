@@ -11,9 +11,7 @@ from context_bench.catalog import Catalog
 from context_bench.console import say, styled, tell, wrapped, write_json
 from context_bench.requests import Request, request_command
 
-_BESIDE = (
-    ", one of them again and perhaps in other words, perhaps in other layouts, and the list of models of each endpoint"
-)
+_BESIDE = ", each in every layout, one again and perhaps in other words, and the list of models of each endpoint"
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
@@ -24,7 +22,7 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
     default=3,
     show_default=True,
     metavar="N",
-    help="Examples to ask each system about; the first ones that the run would take.",
+    help="Examples to ask each system about: such that differ in length, kind and structure, chosen by --seed.",
 )
 @click.option(
     "--order-check",
@@ -76,7 +74,7 @@ def preflight(
         if not as_json:
             _show(checkup)
 
-    done = look(plan, patience, show)
+    done = look(plan, patience, show, _Progress())
     ordered: list[Checkup] = []
     if order_check:
         able = {one.label for one in done if one.can_work}
@@ -91,6 +89,18 @@ def preflight(
         told_order = {"order_check": [_told(one) for one in ordered]} if order_check else {}
         write_json({"systems": [_told(one) for one in done], **told_order, "ok": _is_fine(everything, strict)})
     return 0 if _is_fine(everything, strict) else 2
+
+
+class _Progress:
+    """Tells on standard error what a system is being asked, a line for each kind of requests."""
+
+    def __init__(self) -> None:
+        self._last: tuple[str, str] | None = None
+
+    def __call__(self, label: str, number: int, purpose: str) -> None:
+        if (label, purpose) != self._last:
+            self._last = (label, purpose)
+            tell(f"Asking {label}, request {number} on: {purpose}.")
 
 
 def _is_fine(checkups: Sequence[Any], strict: bool) -> bool:
@@ -109,11 +119,45 @@ def _show(checkup: Any) -> None:
     for finding in checkup.findings:
         severity = styled(f"{finding.severity} {finding.name}", colour=_COLOURS[finding.severity])
         say(f"  {severity}")
-        say(wrapped("", finding.evidence[:1].upper() + finding.evidence[1:], 4, 0))
+        say(wrapped("", sentence(finding.evidence), 4, 0))
         if finding.advice:
             say(wrapped("->", finding.advice, 4, 3))
     if not checkup.findings:
         say(f"  {styled('nothing found', colour='green')}")
+    if checkup.tokens:
+        _show_tokens(checkup)
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital in front, unless it begins with a name or an address.
+
+    >>> sentence("it asks for another model."), sentence("http://localhost:1/v1 refuses.")
+    ('It asks for another model.', 'http://localhost:1/v1 refuses.')
+    """
+    first = text.partition(" ")[0].rstrip(",;:")
+    return text[:1].upper() + text[1:] if first.isalpha() else text
+
+
+def _show_tokens(checkup: Any) -> None:
+    """Show what became of each example in each layout, the one of the run first."""
+    from context_bench_preflight.layouts import these
+
+    names = list(dict.fromkeys(line.example for line in checkup.tokens))
+    has_before = any(line.before is not None for line in checkup.tokens)
+    say(f"  {checkup.unit}{', before -> after,' if has_before else ''} on {these(len(names))}:")
+    for name in names:
+        lines = sorted((line for line in checkup.tokens if line.example == name), key=lambda line: not line.is_own)
+        about = f" ({checkup.natures[name]})" if name in checkup.natures else ""
+        say(wrapped("", f"{name}{about}: {', '.join(map(_changed, lines))}", 4, 2))
+
+
+def _changed(line: Any) -> str:
+    layout = f"{line.layout} " if line.layout else ""
+    if line.before is None:
+        return f"{layout}{line.after:,}"
+    percent = round(100 * -(line.saved or 0.0))
+    share = "" if line.saved is None else f" ({percent:+d} %)" if percent else " (0 %)"
+    return f"{layout}{line.before:,} -> {line.after:,}{share}"
 
 
 def _told(checkup: Any) -> dict[str, Any]:
@@ -133,6 +177,11 @@ def _told(checkup: Any) -> dict[str, Any]:
             }
             for finding in checkup.findings
         ],
+        "tokens": [
+            {"example": line.example, "layout": line.layout, "before": line.before, "after": line.after}
+            for line in checkup.tokens
+        ],
+        "examples": {name: str(nature) for name, nature in checkup.natures.items()},
         "requests": [
             {
                 "purpose": reply.purpose,

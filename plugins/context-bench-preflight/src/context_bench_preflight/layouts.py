@@ -8,10 +8,10 @@ option ``layout`` with choices.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit, urlunsplit
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from context_bench.errors import ContextBenchError
 from context_bench_preflight.diagnostics import NOTE, WARNING, Finding, Reply, token_finding
@@ -19,62 +19,86 @@ from context_bench_preflight.probing import Probe
 from context_bench_preflight.samples import Sample
 
 _LEAST_SHARE = 0.95
-"""A layout helps when it makes the prompt shorter than this share of what is usual in it."""
+"""A layout helps when it makes a prompt shorter than this share of what is usual in it."""
 
 _LEAST_TOKENS = 40
 _TEMPLATE_SHARE = 0.9
 """Without a baseline, layouts are compared with each other, and their templates differ by some tokens, too."""
 
 
+@frozen
+class TokenLine:
+    """Prompt tokens of one example in one layout.
+
+    Attributes:
+        example: Its name.
+        layout: The layout; empty where the system has none.
+        before: What the baseline reports for it; None where there is no baseline, or it reports none.
+        after: What the system reports.
+        is_own: Whether the run asks so.
+    """
+
+    example: str
+    layout: str
+    before: int | None
+    after: int
+    is_own: bool
+
+    @property
+    def saved(self) -> float | None:
+        """The share of the prompt that the system took away; None where nobody knows."""
+        return None if not self.before else 1 - self.after / self.before
+
+
+def layouts_of(probe: Probe, samples: Sequence[Sample]) -> list[str]:
+    """Return the layouts of a system besides its own, which some of the examples can be asked in."""
+    found = probe.option("layout")
+    if found is None:
+        return []
+    choices, mine = found
+    return [str(choice) for choice in choices if choice != mine and any(_fits(choice, one) for one in samples)]
+
+
+def ask_layouts(probe: Probe, samples: Sequence[Sample], layouts: Sequence[str]) -> None:
+    """Ask a system about each example in each of these layouts that it fits."""
+    for layout in layouts:
+        for sample in samples:
+            if _fits(layout, sample):
+                probe.ask(f"layout={layout}", sample.example, sample.name, layout=layout)
+
+
+def _fits(layout: object, sample: Sample) -> bool:
+    return layout != "messages" or bool(sample.example.get("messages"))
+
+
+def token_lines(probe: Probe, baseline: Probe | None) -> list[TokenLine]:
+    """Return the prompt tokens of each example in each layout that was asked."""
+    own = _layout(probe) or ""
+    direct = {} if baseline is None else _reported(baseline, _layout(baseline) or "")
+    return [
+        TokenLine(name, layout, direct.get((name, layout)), tokens, layout == own)
+        for (name, layout), tokens in _reported(probe, own).items()
+    ]
+
+
+def _reported(probe: Probe, own: str) -> dict[tuple[str, str], int]:
+    found: dict[tuple[str, str], int] = {}
+    for reply in probe.replies:
+        is_plain = reply.purpose == "as in the run"
+        if reply.prompt_tokens is not None and (is_plain or reply.purpose.startswith("layout=")):
+            layout = own if is_plain else reply.purpose.partition("=")[2]
+            found.setdefault((reply.example, layout), reply.prompt_tokens)
+    return found
+
+
 def try_layouts(
     probe: Probe, samples: Sequence[Sample], baseline: Probe | None, is_baseline: bool
 ) -> Iterator[Finding]:
-    """Find a proxy that is inert in its layout, and the layout in which it is not."""
-    plain = {reply.example: reply.prompt_tokens for reply in probe.replies if reply.purpose == "as in the run"}
-    known = {name: tokens for name, tokens in plain.items() if tokens is not None}
-    if is_baseline or not known:
+    """Ask in every layout, and find a proxy that is inert in its own, and the layout in which it is not."""
+    lines = token_lines(probe, baseline)
+    if is_baseline or not lines:
         return
-    longest = max((sample for sample in samples if sample.name in known), key=lambda sample: known[sample.name])
-    if baseline is not None:
-        yield from _against(probe, baseline, samples, known, longest)
-        return
-    saved = _saved(probe.replies)
-    if saved:
-        return
-    tokens = {name: reply.prompt_tokens for name, reply in _layouts(probe, longest)}
-    counts = {name: count for name, count in tokens.items() if count is not None}
-    mine = known[longest.name]
-    best = min(counts, key=lambda name: counts[name], default=None)
-    told = ", ".join(f"layout={name}: {count:,}" for name, count in counts.items())
-    if best is not None and counts[best] < _TEMPLATE_SHARE * mine and mine - counts[best] > _LEAST_TOKENS:
-        yield Finding(
-            "inert",
-            WARNING,
-            f"{mine:,} prompt tokens as the run asks; {told}. It acts in another layout only.",
-            f"Give it layout={best}.",
-            {"prompt_tokens": mine, **counts},
-        )
-    else:
-        others = f"; {told}" if told else ""
-        yield Finding(
-            "no-baseline",
-            NOTE,
-            f"{mine:,} prompt tokens as the run asks{others}. There is nothing to compare them with.",
-            "Name the endpoint behind it (--baseline URL), and preflight tells whether it compresses.",
-            {"prompt_tokens": mine, **counts},
-        )
-
-
-def _against(
-    probe: Probe, baseline: Probe, samples: Sequence[Sample], known: Mapping[str, int], longest: Sample
-) -> Iterator[Finding]:
-    layout = _layout(probe)
-    pairs = []
-    for sample in samples:
-        direct = _baseline_tokens(baseline, sample, layout) if sample.name in known else None
-        if direct is not None:
-            pairs.append((known[sample.name], direct))
-    if _model(probe) != _model(baseline):
+    if baseline is not None and _model(probe) != _model(baseline):
         yield Finding(
             "no-baseline",
             NOTE,
@@ -83,50 +107,84 @@ def _against(
             "Ask both for one model.",
         )
         return
-    finding = token_finding(pairs, baseline.label)
+    if baseline is None and _saved(probe.replies):
+        return
+    ask_layouts(probe, samples, layouts_of(probe, samples))
+    lines = token_lines(probe, baseline)
+    yield from _alone(lines) if baseline is None else _against(lines, baseline.label)
+
+
+def _alone(lines: Sequence[TokenLine]) -> Iterator[Finding]:
+    totals = _totals(lines)
+    mine = totals.pop(next(line.layout for line in lines if line.is_own))
+    count = len({line.example for line in lines if line.is_own})
+    best = min(totals, key=lambda name: totals[name], default=None)
+    told = ", ".join(f"layout={name}: {total:,}" for name, total in totals.items())
+    on_these = f"on {these(count)}"
+    if best is not None and totals[best] < _TEMPLATE_SHARE * mine and mine - totals[best] > _LEAST_TOKENS:
+        yield Finding(
+            "inert",
+            WARNING,
+            f"{mine:,} prompt tokens as the run asks {on_these}; {told}. It acts in another layout only.",
+            f"Give it layout={best}.",
+            {"prompt_tokens": mine, **totals},
+        )
+    else:
+        others = f"; {told}" if told else ""
+        yield Finding(
+            "no-baseline",
+            NOTE,
+            f"{mine:,} prompt tokens as the run asks {on_these}{others}. There is nothing to compare them with.",
+            "Name the endpoint behind it (--baseline URL), and preflight tells whether it compresses.",
+            {"prompt_tokens": mine, **totals},
+        )
+
+
+def _totals(lines: Sequence[TokenLine]) -> dict[str, int]:
+    """Return the tokens of each layout over the examples, of those layouts that all of them were asked in."""
+    names = {line.example for line in lines if line.is_own}
+    totals: dict[str, int] = {}
+    for layout in dict.fromkeys(line.layout for line in lines):
+        of_it = [line for line in lines if line.layout == layout and line.example in names]
+        if len(of_it) == len(names):
+            totals[layout] = sum(line.after for line in of_it)
+    return totals
+
+
+def _against(lines: Sequence[TokenLine], baseline: str) -> Iterator[Finding]:
+    own = [line for line in lines if line.is_own and line.before is not None]
+    finding = token_finding([(line.after, line.before or 0) for line in own], baseline)
     if finding is None:
         return
     if finding.name != "inert":
         yield finding
         return
-    acting, tried = [], []
-    for name, reply in _layouts(probe, longest):
-        direct = _baseline_tokens(baseline, longest, name)
-        if reply.prompt_tokens is not None and direct is not None:
-            tried.append(f"layout={name}: {reply.prompt_tokens:,} for {direct:,}")
-            if reply.prompt_tokens < _LEAST_SHARE * direct:
-                acting.append((reply.prompt_tokens / direct, name))
-    told = f" Other layouts: {', '.join(tried)}." if tried else ""
+    told, acting = [], []
+    for layout in dict.fromkeys(line.layout for line in lines if not line.is_own):
+        tried = [line for line in lines if line.layout == layout and line.before]
+        if not tried:
+            continue
+        after, before = sum(line.after for line in tried), sum(line.before or 0 for line in tried)
+        told.append(f"layout={layout}: {after:,} for {before:,}")
+        helped = [line for line in tried if line.after < _LEAST_SHARE * (line.before or 0)]
+        if helped:
+            acting.append((after / before, layout, len(helped), len(tried)))
+    evidence = f"{finding.evidence} Other layouts: {', '.join(told)}." if told else finding.evidence
     if acting:
-        share, best = min(acting)
-        advice = f"Give it layout={best}: there the prompt is {1 - share:.0%} shorter."
+        share, best, helped_of, asked = min(acting)
+        some = "" if helped_of == asked else f", which comes of {helped_of} of them"
+        advice = f"Give it layout={best}: there the prompt is {1 - share:.0%} shorter on {these(asked)}{some}."
     else:
         advice = (
-            "No layout helps. See its log, whether compression is switched on, and whether the prompts are long enough."
+            f"No layout helps on {these(len(own))}. See its log, whether compression is switched on, and whether the "
+            "prompts are long enough."
         )
-    yield evolve(finding, evidence=finding.evidence + told, advice=advice)
+    yield evolve(finding, evidence=evidence, advice=advice)
 
 
-def _baseline_tokens(baseline: Probe, sample: Sample, layout: str | None) -> int | None:
-    """Return what the baseline reports for an example in a layout; each is asked once."""
-    same = layout is None or layout == _layout(baseline)
-    purpose = "as in the run" if same else f"layout={layout}"
-    for reply in baseline.replies:
-        if reply.purpose == purpose and reply.example == sample.name:
-            return reply.prompt_tokens
-    options = {} if same else {"layout": layout}
-    return baseline.ask(purpose, sample.example, sample.name, **options).prompt_tokens
-
-
-def _layouts(probe: Probe, sample: Sample) -> Iterator[tuple[str, Reply]]:
-    """Ask about an example in every other layout that the system declares."""
-    found = probe.option("layout")
-    if found is None:
-        return
-    choices, mine = found
-    for choice in choices:
-        if choice != mine and (choice != "messages" or sample.example.get("messages")):
-            yield str(choice), probe.ask(f"layout={choice}", sample.example, sample.name, layout=choice)
+def these(count: int) -> str:
+    """Return what a few examples are called."""
+    return "this example" if count == 1 else f"these {count} examples"
 
 
 def _layout(probe: Probe) -> str | None:

@@ -16,6 +16,7 @@ from attrs import Factory, define, frozen
 from context_bench.catalog import Catalog
 from context_bench.errors import ContextBenchError
 from context_bench.requests import AskedSystem, Request
+from context_bench.tokens import WordTokenizer
 from context_bench_preflight.diagnostics import (
     ERROR,
     NOTE,
@@ -31,9 +32,17 @@ from context_bench_preflight.diagnostics import (
     usage_findings,
 )
 from context_bench_preflight.error_findings import GOES_ON, error_findings, error_name, model_finding, with_models
-from context_bench_preflight.layouts import other_addresses, try_layouts
+from context_bench_preflight.layouts import (
+    TokenLine,
+    ask_layouts,
+    layouts_of,
+    other_addresses,
+    token_lines,
+    try_layouts,
+)
 from context_bench_preflight.probing import PATIENCE, Probe, with_nonce
-from context_bench_preflight.samples import Sample, sample_of
+from context_bench_preflight.samples import Sample, varied_samples
+from context_bench_preflight.variety import Nature, nature_of
 
 EXAMPLES = 3
 _FAST = 0.1
@@ -48,13 +57,19 @@ class Checkup:
         label: What it is called in the run.
         endpoint: What it asks, without secrets; None when it asks no endpoint.
         requests: The requests that were sent, with what came of them.
-        findings: What the user should know.
+        findings: What the user should know; beside what keeps a system from working, nothing else.
+        tokens: Prompt tokens by example and layout, before and after.
+        natures: What each example is like, by name.
+        unit: What those are counted by: the endpoint, or words of the context where none is asked.
     """
 
     label: str
     endpoint: str | None = None
     requests: Sequence[Reply] = ()
     findings: list[Finding] = Factory(list)
+    tokens: Sequence[TokenLine] = ()
+    unit: str = "prompt tokens"
+    natures: Mapping[str, Nature] = Factory(dict)
 
     @property
     def can_work(self) -> bool:
@@ -88,11 +103,10 @@ class Plan:
             is_endpoint = probe.endpoint is not None
         except ContextBenchError:
             return 0  # it cannot be set up, which is told when it is its turn
-        found = probe.option("layout")
-        has_messages = any(sample.example.get("messages") for sample in self.samples)
-        tried = [] if found is None else [choice for choice in found[0] if choice != "messages" or has_messages]
-        layouts = len(tried) - 1
-        return len(self.samples) + (_BESIDE + max(0, layouts) if is_endpoint else 0)
+        if not is_endpoint:
+            return len(self.samples)
+        layouts = len(layouts_of(probe, self.samples)) if len(self.systems) > 1 or probe.label != self.baseline else 0
+        return len(self.samples) * (1 + layouts) + _BESIDE
 
 
 _BESIDE = 3
@@ -105,11 +119,14 @@ def plan_preflight(catalog: Catalog, request: Request, examples: int = EXAMPLES)
     Raises:
         ContextBenchError: There is no system, a name is unknown, or a dataset cannot be read.
     """
-    return Plan(AskedSystem.all_of(catalog, request), sample_of(catalog, request, examples))
+    return Plan(AskedSystem.all_of(catalog, request), varied_samples(catalog, request, examples))
 
 
 def preflight(
-    plan: Plan, patience: float = PATIENCE, on_checked: Callable[[Checkup], None] = lambda one: None
+    plan: Plan,
+    patience: float = PATIENCE,
+    on_checked: Callable[[Checkup], None] = lambda one: None,
+    on_asking: Callable[[str, int, str], None] = lambda label, number, purpose: None,
 ) -> list[Checkup]:
     """Ask every system a few times, the baseline first, and return what was found, in the order of the request.
 
@@ -117,12 +134,13 @@ def preflight(
         plan: What to do.
         patience: Seconds that one request may take.
         on_checked: Is told of each system as it is done.
+        on_asking: Is told of each request before it is sent: the system, the number of the request, and what it is for.
     """
     done: dict[str, Checkup] = {}
     baseline: Probe | None = None
     probes = []
     for system in sorted(plan.systems, key=lambda system: not system.is_baseline):
-        probe, label = Probe(system, patience), system.label
+        probe, label = Probe(system, patience, on_asking), system.label
         probes.append(probe)
         done[label] = _check(probe, plan, None if system.is_baseline else baseline)
         on_checked(done[label])
@@ -134,7 +152,7 @@ def preflight(
 
 
 def _check(probe: Probe, plan: Plan, baseline: Probe | None) -> Checkup:
-    checkup = Checkup(probe.label)
+    checkup = Checkup(probe.label, natures={one.name: nature_of(one.example) for one in plan.samples})
     try:
         checkup.endpoint = probe.endpoint
         checkup.findings += list(_findings(probe, plan, baseline))
@@ -142,7 +160,23 @@ def _check(probe: Probe, plan: Plan, baseline: Probe | None) -> Checkup:
         advice = "Nothing was sent."
         checkup.findings.append(Finding("cannot-be-set-up", ERROR, str(error), advice))
     checkup.requests = list(probe.replies)
+    if not checkup.can_work:
+        checkup.findings = [finding for finding in checkup.findings if finding.severity == ERROR]
+    elif checkup.endpoint is None:
+        checkup.unit, checkup.tokens = "words of context", list(_context_words(plan, probe.replies))
+    else:
+        checkup.tokens = token_lines(probe, baseline)
     return checkup
+
+
+def _context_words(plan: Plan, replies: Sequence[Reply]) -> Iterator[TokenLine]:
+    """Yield how long the context of each example was, and how long a transformer left it."""
+    given = {sample.name: sample.example.get("context") for sample in plan.samples}
+    count = WordTokenizer().count
+    for reply in replies:
+        before, after = given.get(reply.example), (reply.output or {}).get("context")
+        if isinstance(before, str) and isinstance(after, str):
+            yield TokenLine(reply.example, "", count(before), count(after), True)
 
 
 def _findings(probe: Probe, plan: Plan, baseline: Probe | None) -> Iterator[Finding]:
@@ -173,6 +207,8 @@ def _findings(probe: Probe, plan: Plan, baseline: Probe | None) -> Iterator[Find
     yield from usage_findings(plain)
     yield from header_findings(plain)
     yield from _cache(probe, plan, plain, asked_at)
+    if probe.label == plan.baseline and len(plan.systems) > 1:
+        ask_layouts(probe, plan.samples, layouts_of(probe, plan.samples))
     yield from try_layouts(probe, plan.samples, baseline, probe.label == plan.baseline)
     yield from limit_findings(probe.replies)
 

@@ -8,7 +8,7 @@ which returns the names of the models that its endpoint offers, and errors with 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from inspect import isawaitable
 from threading import Thread
@@ -30,12 +30,19 @@ class Probe:
     Args:
         asked_for: The system.
         patience: Seconds that one request may take.
+        on_asking: Is told of each request before it is sent: the system's label, the number of the request, and its purpose.
 
     Attributes:
         replies: Every reply so far, in order.
     """
 
-    def __init__(self, asked_for: AskedSystem, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        asked_for: AskedSystem,
+        patience: float = PATIENCE,
+        on_asking: Callable[[str, int, str], None] = lambda label, number, purpose: None,
+    ) -> None:
+        self._on_asking = on_asking
         self.asked_for = asked_for.with_options({"max_retries": 0}, {"timeout": min(_REQUEST_TIMEOUT, patience)})
         self.label = asked_for.label
         self._patience = patience
@@ -60,6 +67,7 @@ class Probe:
             ContextBenchError: The variant cannot be set up.
         """
         system = self.system(**options)
+        self._on_asking(self.label, len(self.replies) + 1, purpose)
         reply = asked(system, purpose, example, name, self._patience)
         self.replies.append(reply)
         return reply
@@ -69,6 +77,7 @@ class Probe:
         ask = getattr(self.system(), "models", None)
         if not callable(ask):
             return None
+        self._on_asking(self.label, len(self.replies) + 1, "models")
         reply = asked(ask, "models", None, "", self._patience)
         self.replies.append(reply)
         if reply.error is not None:

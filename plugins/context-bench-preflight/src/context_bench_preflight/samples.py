@@ -1,4 +1,4 @@
-"""Examples to ask about before a run: the first ones that the run would take, or one of our own when there is no dataset."""
+"""Examples to ask about before a run: a few that differ of those that the run would take, or our own when there is no dataset."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from attrs import frozen
 
 from context_bench.catalog import Catalog
 from context_bench.requests import Request, examples_of
+from context_bench_preflight.variety import varied
+
+POOL = 200
+"""Examples to choose from at most: the first ones that the run would take."""
 
 
 @frozen(eq=False)
@@ -34,6 +38,18 @@ def sample_of(catalog: Catalog, request: Request, size: int) -> list[Sample]:
     if not request.datasets:
         return list(own_samples(size))
     return [Sample(name, example) for name, example in examples_of(catalog, request, size)]
+
+
+def varied_samples(catalog: Catalog, request: Request, size: int) -> list[Sample]:
+    """Return a few examples of a request that differ in kind, structure and length, chosen by its seed.
+
+    Raises:
+        ContextBenchError: A dataset is unknown or cannot be read.
+    """
+    if not request.datasets:
+        return list(own_samples(size))
+    pool = examples_of(catalog, request, max(size, POOL))
+    return [Sample(*pool[place]) for place in varied(pool, size, request.seed)]
 
 
 def own_samples(size: int) -> Iterator[Sample]:
