@@ -117,14 +117,14 @@ def baseline_of(entrants: Sequence[Entrant], named: str | None) -> Entrant:
     return entrants[0]
 
 
-def paired_baseline(one: Entrant, against: Entrant, entrants: Sequence[Entrant], named: str | None) -> Entrant:
+def paired_baseline(one: Entrant, against: Entrant, entrants: Sequence[Entrant]) -> Entrant:
     """Return what an entrant is held against: of a run that has several baselines, that with its own parameters."""
-    if named is not None or one.run is not against.run:
-        return against
     slots = {entry["label"]: entry for entry in one.run.systems}
-    held = slots[one.system]["description"].get("held_against")
-    labels = {entry["slot"]: entry["label"] for entry in one.run.systems}
-    return next((other for other in entrants if other.run is one.run and other.system == labels.get(held)), against)
+    if one.run is not against.run or not slots[against.system]["description"].get("baseline"):
+        return against
+    labels = {entry["slot"]: label for label, entry in slots.items()}
+    held = labels.get(slots[one.system]["description"].get("held_against"))
+    return next((other for other in entrants if other.run is one.run and other.system == held), against)
 
 
 def compare_runs(
@@ -205,7 +205,7 @@ def _lines(
 ) -> list[Line]:
     lines: list[tuple[Line, Rules]] = []
     for one in entrants:
-        other = paired_baseline(one, against, entrants, baseline)
+        other = paired_baseline(one, against, entrants)
         for metric in metrics if one is not against and other is not one else ():
             ours, theirs = _column(columns, one, metric), _column(columns, other, metric)
             lines += _compared(one, other, metric, ours, theirs, rules, cluster, by, anyway)
