@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from queue import SimpleQueue
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from context_bench import evaluate
 from context_bench.runner.children import Children
 from context_bench.runner.parts import Scorer
 
@@ -72,3 +74,35 @@ def test_an_evaluator_that_cannot_travel_scores_here() -> None:
     children.put(Pending("good", found))
     assert found.get(timeout=10) == ("good", {"local": 1.0})
     children.close()
+
+
+COSTLY = """
+import os, time
+
+class Costly:
+    name = "costly"
+    cpu_bound = True
+    def score(self, original, processed):
+        until = time.thread_time() + float(original["cost"])
+        while time.thread_time() < until:
+            pass
+        return {"process": float(os.getpid())}
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize(("cost", "rows", "is_elsewhere"), [(0.05, 60, True), (0.0001, 60, False), (0.05, 5, False)])
+def test_processes_score_what_has_cost_enough_and_only_that(
+    cost: float, rows: int, is_elsewhere: bool, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "costly_evaluator.py").write_text(COSTLY)
+    monkeypatch.syspath_prepend(tmp_path)
+    from costly_evaluator import Costly  # type: ignore[import-not-found]
+
+    examples = [{"id": str(n), "question": "why?", "cost": cost} for n in range(rows)]
+    result = evaluate(lambda example: "1", examples, [Costly()], progress=False, max_workers=workers)
+    processes = {row.scores["process"] for row in result.rows}
+    assert not any(row.errors for row in result.rows)
+    assert len(result.rows) == rows
+    assert float(os.getpid()) in processes
+    assert (len(processes) > 1) is is_elsewhere

@@ -252,7 +252,7 @@ class Planner:
             reads=facts.reads if facts else None,
             prefix=prefix,
             deterministic=facts is None or facts.deterministic,
-            cpu_bound=facts is not None and facts.cpu_bound,
+            cpu_bound=bool(facts.cpu_bound if facts else getattr(evaluator, "cpu_bound", False)),
             keys={
                 f"{prefix}{key}": KeyMeaning(name, score.worst)
                 for key, score in (facts.scores if facts else {}).items()

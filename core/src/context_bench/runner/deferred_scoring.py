@@ -98,7 +98,7 @@ class Later:
     ) -> None:
         self._workbench = workbench
         self._stop = stop
-        self._processes = max(1, min(workers, os.cpu_count() or 1))
+        self._processes = os.cpu_count() or 1
         self._deadline = deadline
         self._said = said
         self._event_loop = event_loop

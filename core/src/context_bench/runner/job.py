@@ -90,9 +90,9 @@ def scorers_of(job: Job) -> Sequence[Scorer]:
     return job.wiring.scorers if job.only is None else job.only
 
 
-def slow_scorers(job: Job) -> list[Scorer]:
+def slow_scorers(job: Job, is_timed: bool = False) -> list[Scorer]:
     """Return who scores a job after its commit."""
-    return [scorer for scorer in scorers_of(job) if is_slow(scorer)]
+    return [scorer for scorer in scorers_of(job) if is_slow(scorer, is_timed)]
 
 
 def needs_lanes(job: Job) -> bool:

@@ -122,15 +122,15 @@ class Lanes:
         while (job := self._pull(jobs)) is not None:
             if job.stored is not None:
                 self._writer.hold(job.stored)
-            is_slow = bool(self._parted(job)[1])
-            if is_slow:
+            ticket = Ticket(job, *self._parted(job))
+            if ticket.slow:
                 self._take_later_place()
             self._window.wait()
             if self._stop.is_set():
-                if is_slow:
+                if ticket.slow:
                     self._later_places.release()
                 return
-            self._window.add(Ticket(job))
+            self._window.add(ticket)
 
     def _pull(self, jobs: Iterator[Job]) -> Job | None:
         """Return the next job; a signal ends this at once, as a dataset may take for ever."""
@@ -162,8 +162,8 @@ class Lanes:
     def _parted(self, job: Job) -> tuple[list[Scorer], list[Scorer]]:
         """Return the scorers that score before the commit, and those that score after it."""
         found = self._scorers.get(job.wiring) if job.only is None else None
-        if found is None:
-            slow = slow_scorers(job)
+        if found is None or any(scorer.effort.is_high for scorer in found[0]):
+            slow = slow_scorers(job, self._deadline is not None)
             found = ([scorer for scorer in scorers_of(job) if scorer not in slow], slow)
             if job.only is None:
                 self._scorers[job.wiring] = found
@@ -225,7 +225,7 @@ class Lanes:
         if answer is None or ticket.is_settled:
             return ticket.failed
         started = perf_counter()
-        found = workbench.score(job, self._parted(job)[0], answer)
+        found = workbench.score(job, ticket.quick, answer)
         self._pace[job.wiring] = max(perf_counter() - started, 0.9 * self._pace.get(job.wiring, 0.0))
         return scores_only(job, *found) if job.only is not None else workbench.row(job, answer, *found)
 
@@ -303,7 +303,7 @@ class Lanes:
         """Go on when a row is committed, or was dropped."""
         job = ticket.job
         self._window.leave()
-        slow = self._parted(job)[1]
+        slow = ticket.slow
         is_answered = row is not None and ticket.answer is not None and ticket.late is None
         if (
             slow and row is not None and is_answered and not self._stop.is_set()

@@ -133,6 +133,7 @@ class _Inline:
         return None
 
     def _commit(self) -> None:
+        self._plain.clear()  # an evaluator may have cost enough by now to be run elsewhere
         if self._group:
             self._store.commit(self._group)
             group, self._group = self._group, []

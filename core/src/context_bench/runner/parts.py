@@ -73,6 +73,30 @@ class Stream:
     gold: tuple[str, ...] = ()
 
 
+class Effort:
+    """What an evaluator has cost this process, so that others are started only where that pays.
+
+    A child takes up to a second to start, so as much must have been spent; and a row must cost more than sending it there.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.rows = 0
+
+    def add(self, seconds: float) -> None:
+        """Count a row, with the seconds of the processor that it took."""
+        self.seconds += seconds
+        self.rows += 1
+
+    @property
+    def is_high(self) -> bool:
+        """Whether its rows are better scored in processes of their own."""
+        return self.seconds > _WORTH_A_PROCESS and self.seconds > _WORTH_SENDING * self.rows
+
+
+_WORTH_A_PROCESS, _WORTH_SENDING = 1.0, 0.002
+
+
 @frozen(eq=False)
 class Scorer:
     """An evaluator in its place.
@@ -87,7 +111,8 @@ class Scorer:
         prefix: What its keys begin with in the row.
         yields: Keys (with prefix) that it leaves to another evaluator.
         deterministic: Whether asking it again gives the same; if not, rows that it left unscored are worth another try.
-        cpu_bound: Whether it is run in a process of its own.
+        cpu_bound: Whether it is run in processes of its own, once it has cost enough.
+        effort: What it has cost.
         keys: What its declared keys mean; empty when it declares none.
         ranges: Least and greatest value of each declared key (with prefix; None for no bound), or of a pattern of keys;
             empty when nothing is declared.
@@ -109,6 +134,7 @@ class Scorer:
     provenance: Mapping[str, Any] = Factory(dict)
     agrees: bool = False
     ranges: Mapping[str, tuple[float | None, float | None]] = Factory(dict)
+    effort: Effort = Factory(Effort)
 
 
 @frozen(eq=False)
@@ -156,6 +182,13 @@ def takes_batches(scorer: Scorer) -> bool:
     return callable(getattr(scorer.evaluator, "score_batch", None))
 
 
-def is_slow(scorer: Scorer) -> bool:
-    """Whether a scorer scores after the commit: it is bound to the processor, async, or takes batches."""
-    return scorer.cpu_bound or takes_batches(scorer) or async_score(scorer.evaluator) is not None
+def is_slow(scorer: Scorer, is_timed: bool = True) -> bool:
+    """Whether a scorer scores after the commit: it is async, takes batches, or costs enough for processes of its own.
+
+    Args:
+        scorer: The scorer.
+        is_timed: Whether its time is bounded, which takes a process that can be killed.
+    """
+    if scorer.cpu_bound:
+        return is_timed or scorer.effort.is_high
+    return takes_batches(scorer) or async_score(scorer.evaluator) is not None

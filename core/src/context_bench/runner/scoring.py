@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from time import thread_time
 from typing import Any
 
 from attrs import evolve
@@ -57,7 +58,10 @@ class Scoring:
                 evaluations.append(StoredEvaluation(scorer.number, key, {}, unscored=missing))
                 continue
             try:
+                begun = thread_time() if scorer.cpu_bound else None
                 found = scorer.evaluator.score(isolate(job.example), isolate(answer.parted))
+                if begun is not None:
+                    scorer.effort.add(thread_time() - begun)
                 evaluation = self._evaluation(job, scorer, key, found)
             except BaseException as error:
                 if is_ours(error):

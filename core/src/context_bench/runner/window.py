@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from context_bench.runner.answer import Answer
 from context_bench.runner.job import Job
+from context_bench.runner.parts import Scorer
 from context_bench.runner.stopping import Stop
 from context_bench.runner.work import Workbench
 from context_bench.store.stored_rows import StoredRow
@@ -90,6 +91,7 @@ class Ticket:
 
     Attributes:
         job: What is to be done.
+        quick, slow: Who scores before the commit, and who after it.
         started: When its system was called, by the monotonic clock; None before.
         answer: What the system said, once it has; kept when scoring takes too long.
         failed: The row, when the system failed.
@@ -104,11 +106,12 @@ class Ticket:
     """
 
     __slots__ = (
-        "_end", "answer", "attempts", "cancel", "failed", "job", "late", "place", "sent", "started", "steps", "turn", "waiting",
+        "_end", "answer", "attempts", "cancel", "failed", "job", "late", "place", "quick", "sent", "slow", "started", "steps",
+        "turn", "waiting",
     )  # fmt: skip
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
+    def __init__(self, job: Job, quick: Sequence[Scorer] = (), slow: Sequence[Scorer] = ()) -> None:
+        self.job, self.quick, self.slow = job, quick, slow
         self.started: float | None = None
         self.answer: Answer | None = None
         self.failed: StoredRow | None = None

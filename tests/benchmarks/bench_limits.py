@@ -1,0 +1,201 @@
+"""Limits that nobody is told of: real servers on the loopback, asked through `evaluate(OpenAIProxy(...))`, and a whole grid.
+
+Share is what was answered after the first window, of the ideal; the seconds of a point are those of its run. The points of
+the second half were not tuned on. All points run at once, each server and each run in a process of its own. Below stands
+the grid on a simulated clock: {1/s, 5/s, 50/s, 300/min, 50/min} in windows of {1, 10, 60 s}, answers of {0.1, 2, 10 s},
+{nothing, Retry-After, ratelimit} said, counted in {fixed windows, sliding windows, a bucket}, of requests and of tokens.
+`python tests/benchmarks/bench_limits.py` prints the tables.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import ceil
+from random import Random
+from typing import NamedTuple
+
+from limit_simulation import Server, cells
+from side_by_side import is_quick
+
+
+class Point(NamedTuple):
+    """A server and a run.
+
+    Attributes:
+        label: What it is called in the table.
+        limit: How much a window holds.
+        window: Its seconds.
+        kind: How the server counts.
+        seconds: Least and most seconds of an answer.
+        rows: Rows of the run.
+        says: What the server says of its limit.
+        tokens: Tokens of an answer on average, where it counts these.
+        begun: Seconds of the first window that are over before the first request.
+    """
+
+    label: str
+    limit: float
+    window: float
+    kind: str
+    seconds: tuple[float, float]
+    rows: int
+    says: str = "nothing"
+    tokens: int = 0
+    begun: float = 0.0
+
+
+POINTS = (
+    Point("50 a second", 50, 1, "sliding", (0.02, 0.02), 1000),
+    Point("100 per 10 s, calls of 2-4 s", 100, 10, "fixed", (2, 4), 600),
+    Point("5 a second, calls of 1 s", 5, 1, "sliding", (1, 1), 250),
+    Point("50 a minute, calls of 2 s", 50, 60, "fixed", (2, 2), 300),
+    Point("10,000 tokens per 10 s, no Retry-After", 10_000, 10, "fixed", (0.2, 0.6), 600, tokens=100),
+    Point("not tuned on: 20 per 3 s, a bucket", 20, 3, "bucket", (0.3, 0.9), 300),
+    Point("not tuned on: 30 per 20 s, Retry-After", 30, 20, "sliding", (1, 3), 240, "Retry-After"),
+    Point("not tuned on: 45 per 30 s, ratelimit headers, from mid-way", 45, 30, "fixed", (0.5, 1.5), 300, "ratelimit", 0, 12.0),
+    Point("not tuned on: 8,000 tokens per 15 s, a bucket, Retry-After", 8000, 15, "bucket", (0.5, 1.5), 560, "Retry-After", 100),
+)  # fmt: skip
+
+
+class Endpoint(ThreadingHTTPServer):
+    """A chat endpoint that counts."""
+
+    daemon_threads = True
+    request_queue_size = 512
+
+    def __init__(self, point: Point) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.point = point
+        self.counting = Server(point.limit, point.window, point.kind, point.begun)
+        self.lock = threading.Lock()
+        self.random = Random(3)
+        self.admitted: list[tuple[float, float]] = []
+        self.refused = self.burst = 0
+        self.first_refused = 0.0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def found(self, seconds: float) -> dict[str, float]:
+        """Return what came of a run."""
+        begun, end = self.admitted[0][0], self.admitted[-1][0]
+        ideal = (end - begun - self.point.window) * self.point.limit / self.point.window
+        answered = sum(amount for moment, amount in self.admitted[:-1] if moment >= begun + self.point.window)
+        sent = len(self.admitted) + self.refused
+        return {
+            "share": answered / ideal,
+            "refused": self.refused,
+            "burst": self.burst,
+            "sent": sent,
+            "seconds": seconds,
+        }
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is none of its business."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Endpoint
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        server, point, now = self.server, self.server.point, time.monotonic()
+        with server.lock:
+            tokens = int(point.tokens * server.random.uniform(0.5, 1.5))
+            is_admitted, left, reset, again = server.counting.ask(now, tokens or 1)
+            if is_admitted:
+                server.admitted.append((now, tokens or 1))
+            else:
+                server.refused += 1
+                server.first_refused = server.first_refused or now
+                server.burst += now - server.first_refused < 0.05
+            seconds = server.random.uniform(*point.seconds)
+        if is_admitted:
+            time.sleep(seconds)
+        usage = {"prompt_tokens": tokens // 2, "completion_tokens": tokens - tokens // 2, "total_tokens": tokens}
+        choice = {"index": 0, "message": {"role": "assistant", "content": "because"}, "finish_reason": "stop"}
+        answer = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "m",
+            "choices": [choice],
+            "usage": usage,
+        }
+        body = json.dumps(answer if is_admitted else {"error": {"message": "slow down"}}).encode()
+        self.send_response(200 if is_admitted else 429)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        if point.says == "Retry-After" and not is_admitted:
+            self.send_header("Retry-After", str(ceil(again)))
+        if point.says == "ratelimit":
+            for name, value in (("limit", point.limit), ("remaining", int(left)), ("reset", f"{reset:.3f}s")):
+                self.send_header(f"x-ratelimit-{name}-requests", str(value))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+def ask(point: Point) -> dict[str, float]:
+    """Run one point."""
+    from context_bench import evaluate
+    from context_bench.systems import OpenAIProxy
+
+    with Endpoint(point) as endpoint:
+        system = OpenAIProxy(f"http://127.0.0.1:{endpoint.server_port}/v1", model="m")
+        examples = [{"id": str(n), "context": "c", "question": "why?", "answer": "because"} for n in range(point.rows)]
+        begun = time.monotonic()
+        result = evaluate(system, examples, progress=False, max_workers=64)
+        seconds = time.monotonic() - begun
+        assert not any(row.errors for row in result.rows)
+        endpoint.shutdown()
+        return endpoint.found(seconds)
+
+
+def grid() -> None:
+    """Print how many cells of the grid reach the goal, and the least share, by what is counted and what is said."""
+    print("\n| simulated clock | cells | reach 85 % and 3 % | least share | mean share |")
+    print("|---|---:|---:|---:|---:|")
+    groups: dict[str, list[tuple[bool, float]]] = {}
+    for cell in cells():
+        outcome = cell.run()
+        many = "20 requests a window or more" if cell.limit >= 20 else "fewer requests a window"
+        groups.setdefault(f"{cell.counted}, {cell.says} said, {many}", []).append((outcome.is_good, outcome.share))
+    for label, found in groups.items():
+        shares = [share for _, share in found]
+        print(
+            f"| {label} | {len(found)} | {sum(good for good, _ in found)} | {min(shares):.1%} | {sum(shares) / len(shares):.1%} |"
+        )
+
+
+def main() -> None:
+    """Print the tables."""
+    if "--point" in sys.argv:
+        print(json.dumps(ask(POINTS[int(sys.argv[-1])])))
+        return
+    points = [
+        number for number, point in enumerate(POINTS) if not is_quick() or point.rows * point.window / point.limit < 30
+    ]
+    command = [sys.executable, __file__, "--point"]
+    running = [subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True) for number in points]
+    print("| the server allows | rows | share of ideal | refused | in the first burst | seconds |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for number, process in zip(points, running, strict=True):
+        out, _ = process.communicate()
+        found, point = json.loads(out), POINTS[number]
+        refused = f"{found['refused']:.0f} ({found['refused'] / found['sent']:.1%})"
+        print(
+            f"| {point.label} | {point.rows} | {found['share']:.1%} | {refused} | {found['burst']:.0f} | {found['seconds']:.0f} |"
+        )
+    if not is_quick():
+        grid()
+
+
+if __name__ == "__main__":
+    main()
