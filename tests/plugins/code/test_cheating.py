@@ -79,6 +79,7 @@ TRACING: dict[str, str] = {
     "threads": "    import threading\n    threading._sys.settrace(lambda *_: None)\n",
     "monitoring": (
         "    import sys\n"
+        "    sys.monitoring.free_tool_id(0)\n"
         "    sys.monitoring.use_tool_id(0, 'x')\n"
         "    sys.monitoring.register_callback(0, sys.monitoring.events.LINE, lambda *_: None)\n"
     ),
