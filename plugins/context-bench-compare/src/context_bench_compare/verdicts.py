@@ -172,5 +172,6 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
         word = BETTER if low > 0 else WORSE
         return evolve(found, word=word, sentence=f"{bounds}; p = {found.corrected:.2g} ({found.test})")
     ruled_out = f"a loss of more than {max(0.0, -low):.4g} is ruled out"
-    shown = f"this run could only show a difference of {found.detectable:.4g}; {ruled_out}"
+    shown = f"this run could only show a difference of {found.detectable:.4g}" if found.detectable else "no row differs"
+    shown = f"{shown}; {ruled_out}"
     return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {shown}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from attrs import frozen
@@ -81,9 +82,21 @@ def _bins(values: Sequence[float]) -> tuple[np.ndarray[tuple[int, ...], np.dtype
     distinct = sorted(set(values))
     if len(distinct) <= _MOST:
         return np.searchsorted(distinct, values).astype(np.int64), [number(value) for value in distinct]
-    edges = np.linspace(distinct[0], distinct[-1], 11)
-    names = [f"{number(low)} to {number(high)}" for low, high in zip(edges[:-1].tolist(), edges[1:].tolist())]
-    return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, 9).astype(np.int64), names
+    step = _round_step((distinct[-1] - distinct[0]) / 10)
+    first = math.floor(distinct[0] / step)
+    edges = [step * place for place in range(first, math.ceil(distinct[-1] / step) + 1)]
+    names = [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
+    return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(names) - 1).astype(np.int64), names
+
+
+def _round_step(least: float) -> float:
+    """Return the smallest of 1, 2, 5, 10 ... that is not below ``least``: the edges of bins are numbers that one can say.
+
+    >>> [_round_step(least) for least in (9.85, 0.3, 1200)]
+    [10.0, 0.5, 2000.0]
+    """
+    size: float = 10.0 ** math.floor(math.log10(least))
+    return next(factor * size for factor in (1, 2, 5, 10) if factor * size >= least * (1 - 1e-9))
 
 
 def _coloured(

@@ -204,11 +204,11 @@
     return parts;
   }
   function side(row, detail) {
-    const parts = [make("h3", {}, row.system), text(row.response === null ? "no response" : row.response, "Response of " + row.system)];
+    const parts = [make("h3", {}, row.system), text(row.response === null ? "no response" : row.response === "" ? "(empty)" : row.response, "Response of " + row.system)];
     for (const failure of row.failures)
       parts.push(make("p", { class: "warning" }, failure.text + (failure.attempts > 1 ? " (" + failure.attempts + " attempts)" : "")),
         failure.traceback ? make("details", {}, make("summary", {}, "Traceback"), text(failure.traceback, "Traceback")) : "");
-    const scores = row.scores.map(score => make("li", {}, make("strong", {}, score.key + ": " + shown(score.value)), score.by ? " by " + score.by : "",
+    const scores = row.scores.map(score => make("li", {}, make("strong", {}, score.key + ": " + shown(score.value)), score.by ? make("span", { title: score.by }, " by " + score.by.split("/").pop()) : "",
       score.reason ? make("div", { class: "text" }, score.reason) : null));
     for (const [evaluator, why] of Object.entries(row.unscored)) scores.push(make("li", {}, evaluator + ": unscored, " + why));
     parts.push(make("ul", {}, scores.length ? scores : make("li", {}, "no scores")));
