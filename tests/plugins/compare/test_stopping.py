@@ -82,7 +82,7 @@ class Patient:
         self.name, self._path = name, path
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        while example["number"] >= 30 and self._kept() < example["number"] - 30:
+        while self._kept() < 2 * (example["number"] - 30):  # two systems, two rows of an example
             sleep(0.001)
         return {"response": example["answer"]}
 
@@ -119,7 +119,7 @@ def test_what_is_not_needed_is_not_asked(tmp_path: Path) -> None:
             score_field="right",
         )
     assert stopped.value.exit_code == 0
-    assert asked(str(path)) <= 2 * COUNT // LOOKS + 70
+    assert 2 * COUNT // LOOKS <= asked(str(path)) < COUNT
 
 
 def test_a_run_that_was_stopped_goes_on_and_looks_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
