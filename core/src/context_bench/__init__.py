@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from context_bench.bench import evaluate as evaluate
+    from context_bench.bench.api import evaluate as evaluate
     from context_bench.bench.reading import read_result as read_result
     from context_bench.protocols import Evaluator as Evaluator
     from context_bench.protocols import Metric as Metric
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "evaluate": "context_bench.bench",
+    "evaluate": "context_bench.bench.api",
     "read_result": "context_bench.bench.reading",
     "EvalResult": "context_bench.results",
     "Evaluator": "context_bench.protocols",

@@ -14,12 +14,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
 from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
-from context_bench.bench.recomputation import Recomputation
 from context_bench.bench.requests import Request
 from context_bench.bench.secrets import secrecy_of
 from context_bench.bench.specs import SystemSpec
@@ -29,6 +28,9 @@ from context_bench.plugins.catalog import Catalog
 from context_bench.runner.admission import endpoint_of
 from context_bench.runner.conversation import with_conversations
 from context_bench.runs import Run
+
+if TYPE_CHECKING:
+    from context_bench.bench.rescoring import Recomputation
 
 __all__ = ["AskedSystem", "Request", "examples_of", "read_request", "recompute", "request_command"]
 
@@ -170,6 +172,8 @@ def recompute(catalog: Catalog, run: Run) -> Recomputation:
     Its ``scores()`` yields the identity of a row, the id of an evaluator, and scores by key; ``notes`` says afterwards
     which scores were not computed again, and why.
     """
+    from context_bench.bench.rescoring import Recomputation
+
     return Recomputation(catalog, run)
 
 

@@ -20,7 +20,7 @@ A run file may come from anybody: what it holds is checked while it is read, and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from context_bench.store.encoding import from_json
 from context_bench.store.identity import RowId, last_of
 from context_bench.store.lock import writer_of
 from context_bench.store.reader import RunReader, draft_of
-from context_bench.store.reuse import run_files
 
 __all__ = ["Run", "open_run", "run_files"]
 
@@ -333,6 +332,23 @@ def open_run(path: str | os.PathLike[str]) -> Run:
         StoreError: It is missing, is no run file, holds what no run file holds, or was written in an unknown format.
     """
     return Run(RunReader(Path(path)))
+
+
+def run_files(places: Iterable[Path]) -> list[Path]:
+    """Return the run files among files and folders, the newest of a folder first.
+
+    Raises:
+        StoreError: A place is not there.
+    """
+    files: list[Path] = []
+    for place in places:
+        if place.is_dir():
+            files += sorted(place.glob("*.sqlite"), reverse=True)
+        elif place.is_file():
+            files.append(place)
+        else:
+            raise StoreError(f"There is no run file or folder {place} to reuse responses from.")
+    return files
 
 
 def completeness_of(reader: RunReader) -> Completeness:

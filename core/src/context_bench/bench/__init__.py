@@ -1,5 +1,1 @@
-"""The bench: the only place that wires the parts together."""
-
-from context_bench.bench.api import evaluate
-
-__all__ = ["evaluate"]
+"""The only place that wires the parts together: ``evaluate()``, requests, runs, rescoring."""

@@ -15,7 +15,6 @@ from context_bench.bench.provenance import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec, rename_fields
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, PluginError, UnknownNameError
-from context_bench.messages import MessageTransformer
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.loading import build, load
 from context_bench.plugins.options import read_options
@@ -346,7 +345,11 @@ def _load(
 def as_transformer(built: Any) -> Any:
     """Return what has ``transform(messages, tools)`` and no ``process`` as a system, and anything else as it is."""
     is_transformer = callable(getattr(built, "transform", None)) and not hasattr(built, "process")
-    return MessageTransformer(built) if is_transformer and not isinstance(built, type) else built
+    if not is_transformer or isinstance(built, type):
+        return built
+    from context_bench.messages import MessageTransformer
+
+    return MessageTransformer(built)
 
 
 def _as_system(asked: Any) -> System:

@@ -15,7 +15,6 @@ from context_bench.plugins.loading import build
 from context_bench.plugins.wiring import Choice, DatasetFacts, DatasetPlan, Decision, check_choice, plan_dataset
 from context_bench.protocols import Evaluator
 from context_bench.records import KeyMeaning
-from context_bench.runner.agreement import Reference, agreeing, dataset_of
 from context_bench.runner.parts import LabelWiring, Scorer
 from context_bench.store.keys import evaluator_key
 from context_bench.store.runfile import RunFile
@@ -104,9 +103,9 @@ class Planner:
         """Tell the planner about a dataset before its label is met."""
         self._facts[facts.label] = facts
 
-    def refer(self, reference: Reference | str) -> None:
+    def refer(self, label: str) -> None:
         """Tell the planner whose responses stand in for gold answers."""
-        self._reference = reference if isinstance(reference, str) else reference.label
+        self._reference = label
 
     def know_stored(self, labels: Iterable[Label]) -> None:
         """Tell the planner about the labels of a run file."""
@@ -149,10 +148,12 @@ class Planner:
         """
         if label in self._wirings:
             return self._wirings[label]
-        base = None if self._reference is None else dataset_of(label)
-        if base is not None and self._reference is not None:
-            number = _number(self._label_numbers, label)
-            return self._wired(agreeing(self.wire(base), number, self._reference))
+        if self._reference is not None:
+            from context_bench.runner.agreement import agreeing, dataset_of
+
+            if (base := dataset_of(label)) is not None:
+                number = _number(self._label_numbers, label)
+                return self._wired(agreeing(self.wire(base), number, self._reference))
         plan = self.plan(label)
         scorers = [self._scorer(decision, plan) for decision in plan.wired]
         scorers += [self._object_scorer(evaluator) for evaluator in self._objects]

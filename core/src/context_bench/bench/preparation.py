@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -41,12 +41,14 @@ from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.protocols import Evaluator
 from context_bench.runner.admission import close_systems, max_tokens_of, model_of, usual_workers
-from context_bench.runner.agreement import Reference, asked_twice, find_reference
 from context_bench.runner.parts import Slot, Stream
-from context_bench.runner.progress import Progress
 from context_bench.runner.sight import INPUT
 from context_bench.store.keys import chain_key, system_key
 from context_bench.store.runfile import RunFile
+
+if TYPE_CHECKING:
+    from context_bench.runner.agreement import Reference
+    from context_bench.runner.progress import Progress
 
 
 @frozen
@@ -152,10 +154,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
     planner = _planner(catalog, request, hooks, place, warnings)
     systems = with_reader(catalog, request.systems, request.reader)
     slots = parts.described_slots(_slots(catalog, request, systems, place, warnings, parts))
-    reference = find_reference(slots, request.reference, request.samples)
-    if reference is not None:
-        planner.refer(reference)
-        _tell_of_reference(reference, request, place, warnings)
+    reference = _reference(request, slots, place, planner, warnings)
     streams = _streams(catalog, request, planner)
     secrecy = secrecy_of(catalog, systems, request.datasets, request.options, os.environ)
     tokenizer = tokenizer_of(catalog, request.tokenizer)
@@ -318,16 +317,29 @@ def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[Strea
     return streams
 
 
-def _tell_of_reference(reference: Reference, request: Request, place: Place, warnings: Warnings) -> None:
-    size = request.size()
-    cost = asked_twice(reference, None if size is None else size * request.samples)
-    if cost is not None and place.store is None:
-        warnings.warn(cost)
+def _reference(
+    request: Request, slots: Sequence[Slot], place: Place, planner: Planner, warnings: Warnings
+) -> Reference | None:
+    """Return the reference of a run, told to the planner, and to the user what it will be asked."""
+    if request.reference is None:
+        return None
+    from context_bench.runner.agreement import asked_twice, find_reference
+
+    reference = find_reference(slots, request.reference, request.samples)
+    if reference is not None:
+        planner.refer(reference.label)
+        size = request.size()
+        cost = asked_twice(reference, None if size is None else size * request.samples)
+        if cost is not None and place.store is None:
+            warnings.warn(cost)
+    return reference
 
 
 def _progress(request: Request, slots: list[Slot], size: int | None) -> Progress | None:
     if not request.progress:
         return None
+    from context_bench.runner.progress import Progress
+
     return Progress(slots, None if size is None else size * request.samples, log_format=request.log_format)
 
 

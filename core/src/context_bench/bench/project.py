@@ -173,7 +173,8 @@ def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mappin
     Raises:
         ContextBenchError: Something that was asked for cannot be.
     """
-    proxies = proxies_of(flags, catalog.proxy_system)
+    is_asked = flags["proxies"] or flags["names"]
+    proxies = proxies_of(flags, catalog.proxy_system) if is_asked else []
     request = project_request(_with_parts(catalog, project), catalog)
     request = flags_over(evolve(request, systems=()) if proxies else request, {**flags, "settings": ()})
     request = settings_over(evolve(request, systems=(*request.systems, *proxies)), flags, catalog)

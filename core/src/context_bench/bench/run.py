@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
@@ -24,21 +24,22 @@ from context_bench.protocols import Metric, Tokenizer
 from context_bench.records import ANY_KEY, REPORTED_CURRENCY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, bill_of, close_systems
-from context_bench.runner.agreement import Reference
 from context_bench.runner.endpoints import endpoint_of
 from context_bench.runner.failures import Breaker, Failures
 from context_bench.runner.job_source import Feed
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Scorer, Slot, Stream, is_slow
-from context_bench.runner.progress import Progress
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.secrecy import Secrecy
-from context_bench.store.questions import unscored
 from context_bench.store.reader import RunReader
-from context_bench.store.reuse import EarlierResponses
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow
+
+if TYPE_CHECKING:
+    from context_bench.runner.agreement import Reference
+    from context_bench.runner.progress import Progress
+    from context_bench.store.reuse import EarlierResponses
 
 INTERRUPTED = 130
 
@@ -275,7 +276,11 @@ class Run:
         An earlier session ended between the commit of the response and that of its slow scores.
         """
         found: dict[int, set[int]] = {}
-        for label in () if self.store.is_new else self.store.labels():
+        if self.store.is_new:
+            return found
+        from context_bench.store.questions import unscored
+
+        for label in self.store.labels():
             for scorer in filter(_is_late, self.planner.wire(label.label).scorers):
                 for row in unscored(self.store, label.number, scorer.number):
                     found.setdefault(row, set()).add(scorer.number)
@@ -436,6 +441,8 @@ def reference_of(store: RunReader) -> Reference | None:
     found = store.reference()
     if found is None:
         return None
+    from context_bench.runner.agreement import Reference
+
     [label] = [entry["label"] for entry in store.systems() if entry["slot"] == found[0]]
     return Reference(label, *found)
 

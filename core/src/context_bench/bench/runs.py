@@ -7,7 +7,7 @@ import sys
 import warnings as python_warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import finalize
 
@@ -25,8 +25,10 @@ from context_bench.plugins.settings import PluginSettings
 from context_bench.results import EvalResult
 from context_bench.runner.parts import Stream
 from context_bench.store.connection import told_as_damage
-from context_bench.store.reuse import EarlierResponses, run_files
 from context_bench.store.runfile import RunFile
+
+if TYPE_CHECKING:
+    from context_bench.store.reuse import EarlierResponses
 
 
 def run(
@@ -44,7 +46,7 @@ def run(
         ContextBenchError: Something is wrong with the request.
         RunStoppedError: The run ended early and can be resumed.
     """
-    earlier = EarlierResponses(run_files(map(Path, request.reuse))) if request.reuse else None
+    earlier = _earlier(map(Path, request.reuse)) if request.reuse else None
     return prepare(catalog, request, _new(catalog, path), Warnings(on_warning)).execute(earlier)
 
 
@@ -103,7 +105,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
         for line in broken_plugins(catalog):
             told.warn(line)
     cache = None if arguments["cache_dir"] is None else Path(arguments["cache_dir"])
-    earlier = EarlierResponses(run_files([cache])) if cache is not None and cache.is_dir() else None
+    earlier = _earlier([cache]) if cache is not None and cache.is_dir() else None
     result = prepare(catalog, request, _place(catalog, request, cache), told).execute(earlier)
     told.catch_up()  # on the caller's thread: a warning may be an error there
     return result
@@ -121,6 +123,13 @@ def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> Requ
         return request
     first = arguments["dataset"]
     return evolve(request, datasets=(*_first(first), *request.datasets))
+
+
+def _earlier(places: Iterable[Path]) -> EarlierResponses:
+    from context_bench.runs import run_files
+    from context_bench.store.reuse import EarlierResponses
+
+    return EarlierResponses(run_files(places))
 
 
 def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:

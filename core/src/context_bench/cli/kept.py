@@ -190,12 +190,16 @@ def _listen(arguments: list[str], run: Callable[[list[str], list[str]], int], pa
 
 
 def _code() -> Iterable[str]:
-    """Return the files of every module that took part, but for those that come with Python."""
+    """Return the files of every module that took part, but for those that come with Python.
+
+    A module that reads a file beside itself when it is imported names it in ``__read_by_import__``.
+    """
     own = os.path.dirname(os.__file__)
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if isinstance(file, str) and (os.path.dirname(file) != own or "-packages" in file):
             yield from (file, os.path.dirname(file))
+            yield from vars(module).get("__read_by_import__", ())
 
 
 def _keep(path: str, key: tuple[Any, ...], started: int, sources: list[str], said: bytes) -> None:

@@ -13,7 +13,6 @@ from context_bench.metrics.scores import check_score_field
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
 from context_bench.row_sequences import ChosenRows, StoredRows
-from context_bench.store.questions import silences
 
 SCORES = "scores"
 """Key of a summary under which every score of every evaluator stands."""
@@ -176,6 +175,8 @@ def unreadable_judges(rows: Sequence[EvalRow], summary: Mapping[str, Mapping[str
 def _silences(rows: Sequence[EvalRow]) -> Iterable[tuple[Any, ...]]:
     """Return system, evaluator, reason and number of rows, of rows that an evaluator had nothing to say about."""
     if isinstance(rows, StoredRows):
+        from context_bench.store.questions import silences
+
         return silences(rows.reader)
     return ((row.system, name, why, 1) for row in rows if not row.is_extra for name, why in row.unscored.items())
 
@@ -183,7 +184,7 @@ def _silences(rows: Sequence[EvalRow]) -> Iterable[tuple[Any, ...]]:
 def _reasons(rows: Sequence[EvalRow], silent: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
     """Return how often each silent evaluator gave which reason, over the systems that it was silent for."""
     found: dict[str, dict[str, int]] = {}
-    for system, evaluator, reason, count in _silences(rows):
+    for system, evaluator, reason, count in _silences(rows) if silent else ():
         if system in silent.get(evaluator, ()):
             reasons = found.setdefault(evaluator, {})
             reasons[reason] = reasons.get(reason, 0) + count

@@ -39,6 +39,14 @@ class Reference:
         """Return how often a system is given an example of a label, when the run asks for a number of times."""
         return max(asked, 2) if slot == self.slot and label == self.name(label) else asked
 
+    def is_needed(self, wiring: LabelWiring, example: Mapping[str, Any]) -> bool:
+        """Whether evaluators of a label need a gold answer, and an example has none for any of them."""
+        return lacks_gold(wiring, example)
+
+    def before(self, wiring: LabelWiring) -> LabelWiring:
+        """Return a wiring without the scorers that wait for the reference's response."""
+        return before_reference(wiring)
+
     def name(self, label: str) -> str:
         """Return the label of the rows of a dataset that have no gold answer."""
         return label if label.endswith(_MARK) else f"{label}{_MARK}"

@@ -20,7 +20,7 @@ from context_bench.runner.work import Workbench
 from context_bench.store.encoding import from_json, isolate
 from context_bench.store.identity import RowId
 from context_bench.store.keys import derived_key, response_key
-from context_bench.store.questions import examples, output_of, response_keys
+from context_bench.store.questions import examples, response_keys
 from context_bench.store.reader import RunReader
 
 
@@ -126,9 +126,9 @@ class DerivedRows:
                 if number in answered and answered[number][0] == own:
                     if number in self._unscored:
                         only = tuple(one for one in wiring.scorers if one.number in self._unscored[number])
-                        output = from_json(output_of(reader, number))
+                        output = from_json(reader.output(number))
                         yield Job(row, slot, wiring, example, own, 0, key, output=output, only=only)
                     continue
-                found = from_json(output_of(reader, source)) if source in answered else None
+                found = from_json(reader.output(source)) if source in answered else None
                 sent = shown(slot, self._streams[place.dataset], example)
                 yield DerivedRow(row, slot, wiring, example, own, tokens, key, shown=sent, source=found)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve
 
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
-from context_bench.runner.agreement import Reference, before_reference, lacks_gold
 from context_bench.runner.conversation import Conversational, is_conversation
 from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Slot, Stream
@@ -22,9 +21,11 @@ from context_bench.runner.work import Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
 from context_bench.store.identity import RowId
 from context_bench.store.keys import example_key, response_key
-from context_bench.store.questions import output_of
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredExample
+
+if TYPE_CHECKING:
+    from context_bench.runner.agreement import Reference
 
 _END = object()
 _REMEMBERED_IDS = 50_000
@@ -138,7 +139,7 @@ class Feed:
         for fed in examples:
             dataset, position, _, label, key, example = fed
             wiring = self._wirings.get(label) or self._wiring(label)
-            if self._reference is not None and lacks_gold(wiring, example):
+            if self._reference is not None and self._reference.is_needed(wiring, example):
                 wiring = self._wiring(self._reference.name(label))
             stored: StoredExample | None = None
             tokens = None
@@ -153,7 +154,7 @@ class Feed:
                         number, known, *held = next(done, _NOTHING)
                     is_answered = number == packed and known == response
                     if is_answered and store is not None and self._has_changed(fed, held):
-                        said = from_json(output_of(store, packed))
+                        said = from_json(store.output(packed))
                         yield Job(identity, slot, wiring, example, response, 0, key, self._stored(fed, wiring), said)
                         continue
                     if is_answered:
@@ -177,7 +178,7 @@ class Feed:
 
     def _again(self, store: RunFile, row: RowId, slot: Slot, wiring: LabelWiring, fed: Fed, response: bytes) -> Job:
         """Return the job of the evaluators that an earlier session did not wait for."""
-        output = output_of(store, row.pack())
+        output = store.output(row.pack())
         wanted = tuple(scorer for scorer in wiring.scorers if scorer.number in self._unscored[row.pack()])
         return Job(row, slot, wiring, fed.example, response, 0, fed.key, output=from_json(output), only=wanted)
 
@@ -206,7 +207,8 @@ class Feed:
 
     def _wiring(self, label: str) -> LabelWiring:
         if label not in self._wirings:
-            self._wirings[label] = before_reference(self._wire(label))
+            wiring = self._wire(label)
+            self._wirings[label] = wiring if self._reference is None else self._reference.before(wiring)
         return self._wirings[label]
 
 

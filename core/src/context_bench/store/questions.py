@@ -107,12 +107,6 @@ def turns_asked(reader: RunReader) -> Iterator[tuple[int, str, bool]]:
         yield RowId.unpack(number).slot, output, bool(is_finished)
 
 
-def output_of(reader: RunReader, number: int) -> str:
-    """Return the JSON of an answered row's output."""
-    [(output,)] = reader.lines("SELECT output FROM responses WHERE id = ?", number)
-    return str(output)
-
-
 def responses_to_score(reader: RunReader) -> Iterator[Values]:
     """Yield every response with what evaluators said of it, a line for each of them, in canonical order.
 

@@ -146,6 +146,11 @@ class RunReader:
         """Whether turns of conversations are kept."""
         return bool(self.lines("SELECT 1 FROM turns LIMIT 1"))
 
+    def output(self, number: int) -> str:
+        """Return the JSON of an answered row's output."""
+        [(output,)] = self.lines("SELECT output FROM responses WHERE id = ?", number)
+        return str(output)
+
     def turns(self, row: RowId) -> list[StoredTurn]:
         """Return the answered turns of a row's conversation, in order.
 

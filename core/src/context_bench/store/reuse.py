@@ -46,20 +46,3 @@ class EarlierResponses:
             return None
         number, row = place
         return answer(self._readers[number], row)
-
-
-def run_files(places: Iterable[Path]) -> list[Path]:
-    """Return the run files among files and folders, the newest of a folder first.
-
-    Raises:
-        StoreError: A place is not there.
-    """
-    files: list[Path] = []
-    for place in places:
-        if place.is_dir():
-            files += sorted(place.glob("*.sqlite"), reverse=True)
-        elif place.is_file():
-            files.append(place)
-        else:
-            raise StoreError(f"There is no run file or folder {place} to reuse responses from.")
-    return files
