@@ -6,14 +6,12 @@ FIRST = 8
 _STEP, _ROUNDS = 1.0, 2
 _UNANSWERED = 16
 _STILL_QUICK = 1.5
-_SLOW_FACTOR, _SLOW_SAMPLES = 8.0, 64
 
 
 class Growth:
     """Begins with few, and doubles every second, or every other round of answers, as long as they come as quickly as at first.
 
     That takes a few seconds whether answers take 10 ms or 10 s; where they become slower, the last step is taken back.
-    Where requests take many times as long as they used to, the endpoint is overrun.
 
     Args:
         most: Requests in flight at most.
@@ -30,8 +28,6 @@ class Growth:
         self._latest = 0.0
         self._fewer: float | None = None
         self._is_found = False
-        self._usual: float | None = None
-        self._slow = 0
 
     def wanted(self, now: float) -> None:
         """Take note that one more was wanted than there are places."""
@@ -56,21 +52,8 @@ class Growth:
                 self.cap, self._fewer, self._is_found = self._fewer, None, True
         elif self.cap < self._most:
             self.cap = min(self._most, self.cap + 1.0 / self.cap)
-        self._watch(seconds)
 
     def settle(self) -> None:
         """Grow no more by what answers say: from now on a rate is what limits."""
         self._grows = False
         self.cap = max(self.cap, float(self._most))
-
-    def _watch(self, seconds: float) -> None:
-        if self._usual is None:
-            self._usual = seconds
-        elif seconds > _SLOW_FACTOR * self._usual and seconds > 0.5:
-            self._slow += 1
-            if self._slow >= max(_SLOW_SAMPLES, self.cap):
-                self._slow = 0
-                self.cap = max(1.0, self.cap * 0.8)
-        else:
-            self._slow = max(0, self._slow - 2)
-            self._usual += 0.05 * (seconds - self._usual)
