@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 import threading
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -45,6 +46,7 @@ class FakeHub:
     def reset(self) -> None:
         """Forget repositories, faults and requests."""
         self.repositories.clear()
+        _oid.cache_clear()
         self.gated: set[str] = set()
         self.tokens: set[str] = set()
         self.failures: dict[str, list[int]] = {}
@@ -66,7 +68,7 @@ class FakeHub:
     def commit(self, repository: str, branch: str) -> str:
         digest = hashlib.sha1(f"{repository} {branch}".encode())
         for path, content in sorted(self.repositories[repository][branch].items()):
-            digest.update(path.encode() + content)
+            digest.update(f"{path} {_oid(content)}".encode())
         return digest.hexdigest()
 
     def start(self) -> FakeHub:
@@ -207,6 +209,7 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+@lru_cache(maxsize=256)
 def _oid(content: bytes) -> str:
     return hashlib.sha1(content).hexdigest()
 

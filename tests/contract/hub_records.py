@@ -341,15 +341,24 @@ TABLES: dict[str, dict[str, list[Record]]] = {
 """Further records that examples are made with."""
 
 
-def publish_dataset(hub: Any, name: str, loader: Any, config: str | None = None) -> None:
+def publish_dataset(hub: Any, name: str, loader: Any, config: str | None = None, split: str | None = None) -> None:
     """Put the records of a dataset, of its tables and of its worked examples where its loader reads them."""
-    wanted = loader.wanted(config)
+    wanted = loader.wanted(config, split)
     for part in wanted.parts or (wanted,):
-        publish(hub, part, RECORDS[name])
+        rows = _of_category(RECORDS[name], part.config) if name == "bfcl" else RECORDS[name]
+        if name == "bfcl" and not part.tables:  # older categories hold the calls themselves
+            rows = [{**row, "ground_truth": ["area(base=10)"]} for row in rows]
+        publish(hub, part, rows)
         if part.shots_split:
-            publish(hub, part.changed(split=part.shots_split), RECORDS[name])
+            publish(hub, part.changed(split=part.shots_split), rows)
         for table in part.tables:
-            publish(hub, part.of_table(table), TABLES[name][table])
+            found = TABLES[name][table]
+            publish(hub, part.of_table(table), _of_category(found, part.config) if name == "bfcl" else found)
+
+
+def _of_category(rows: Sequence[Record], category: str | None) -> list[Record]:
+    """Return BFCL's records with the ids that they have in a category."""
+    return [{**row, "id": row["id"].replace("live_simple", str(category))} for row in rows]
 
 
 def publish(hub: Any, wanted: Any, rows: Sequence[Record]) -> None:

@@ -170,3 +170,65 @@ def test_nothing_of_the_library_is_imported_before_a_record_is_asked_for():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+MEMORY = """
+import re, sys
+from pathlib import Path
+from context_bench_huggingface import hf
+loader = hf.for_card("many", {"source": "openai/gsm8k", "config": "main", "split": "test", "revision": "main"})
+count = sum(1 for _ in loader(limit=int(sys.argv[1])))
+print(count, re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+"""
+
+
+def test_memory_does_not_grow_with_the_number_of_rows(hub, gsm8k):
+    """Peak memory of two processes: the rows that the second reads more would be several times what it may take more."""
+    if sys.platform != "linux":
+        pytest.skip("peak memory is read from /proc")
+    gsm8k(16_000, width=8_000)  # questions of some 128 MB, were they kept
+
+    def peak(limit: int) -> int:
+        done = subprocess.run([sys.executable, "-c", MEMORY, str(limit)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        count, kibibytes = map(int, done.stdout.split())
+        assert count == limit
+        return kibibytes
+
+    few, many = peak(2_000), peak(16_000)
+    assert many - few < 40 * 1024, (few, many)
+
+
+def test_an_offline_error_of_a_run_is_the_datasets_own(hub, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("context_bench_replay")
+    from context_bench.cli import execute
+
+    monkeypatch.chdir(tmp_path)
+    assert execute(["datasets", "preview", "hf:openai/gsm8k:main", "--offline"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("Error: The dataset hf:openai/gsm8k:main")
+    assert "datasets fetch" in told
+    assert hub.asked == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["rows.jsonl"], "question: q0"),
+        (["rows.jsonl", "-n", "1", "--json"], '"question": "q0"'),
+        (["hf:openai/gsm8k:main", "--split", "train", "-n", "1"], "question: What is 0+1?"),
+        (["hf:openai/gsm8k:man", "--split", "train"], "Did you mean 'main'?"),
+        (["hf:openai/gsm8k:main", "--split", "trian"], "Did you mean 'train'?"),
+        (["missing.jsonl"], "There is no file missing.jsonl"),
+    ],
+)
+def test_whatever_a_run_takes_can_be_previewed(hub, gsm8k, tmp_path, monkeypatch, capsys, asked, told):
+    pytest.importorskip("context_bench_local")
+    from context_bench.cli import execute
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text("".join(f'{{"question": "q{number}"}}\n' for number in range(5)))
+    gsm8k(3)
+    execute(["datasets", "preview", *asked])
+    said = capsys.readouterr()
+    assert told in " ".join((said.out + said.err).split())

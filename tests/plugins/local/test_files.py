@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -258,3 +259,48 @@ def test_nothing_stays_open(write, recwarn):
     rows.close()
     del rows
     assert not recwarn.list
+
+
+def test_the_hash_of_a_folder_is_that_of_the_names_and_bytes_of_its_files(write: Any, tmp_path: Path) -> None:
+    from context_bench_local.loader import folder_revision
+
+    folder = tmp_path / "rows"
+    folder.mkdir()
+
+    def revision() -> str | None:
+        return folder_revision(path=folder, format=None)
+
+    assert revision() is None  # there is nothing to read
+    (folder / "a.jsonl").write_text('{"q": 1}\n')
+    (folder / "b.csv").write_text("q\n2\n")
+    first = revision()
+    assert first is not None
+    assert revision() == first
+    (folder / "notes.txt").write_text("not a dataset")
+    assert revision() == first
+    (folder / "b.csv").write_text("q\n3\n")
+    changed = revision()
+    (folder / "b.csv").rename(folder / "c.csv")
+    assert len({first, changed, revision()}) == 3
+    assert folder_revision(path=folder / "a.jsonl") is None
+
+
+def test_a_run_records_the_hash_of_a_folder_and_every_row_has_a_place_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("context_bench_replay")
+    from context_bench.cli import execute
+    from context_bench.runs import open_run
+
+    monkeypatch.chdir(tmp_path)
+    Path("rows").mkdir()
+    Path("rows/a.jsonl").write_text('{"id": 1, "question": "q", "answer": "a"}\n\n{"question": "q", "answer": "a"}\n')
+    Path("rows/b.jsonl").write_text('{"id": "#1", "question": "q", "answer": "a"}\n{"question": "q", "answer": "a"}\n')
+    asked = ["run", "--system", "replay:field=answer", "--dataset", "rows", "-q", "--format", "none"]
+    for limit, name in ((["-n", "3"], "one.sqlite"), ([], "two.sqlite")):
+        assert execute([*asked, *limit, "--run-file", name]) == 0
+    with open_run("one.sqlite") as one, open_run("two.sqlite") as two:
+        assert (len(one), len(two)) == (3, 4)  # the blank line is no example
+        assert len({row.position for row in two.rows()}) == 4
+        assert one.datasets[0]["description"]["revision"].startswith("sha256:")
+        assert one.datasets[0]["description"]["revision"] == two.datasets[0]["description"]["revision"]

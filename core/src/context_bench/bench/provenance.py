@@ -95,6 +95,8 @@ def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str |
         if callable(found):
             try:
                 found = found(**(arguments or {}))
+            except DatasetError:
+                raise
             except Exception as error:
                 raise DatasetError(
                     f"The {name} of a dataset cannot be told: {type(error).__name__}: {error}"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from importlib import import_module
-from itertools import islice
 from typing import Any
 
 import click
+from attrs import evolve
 
 from context_bench.catalog import Catalog, open_catalog
 from context_bench.console import say, tell, write_json
 from context_bench.errors import ConfigurationError
+from context_bench.requests import examples_of, read_request
 from context_bench_huggingface.access import Access
 from context_bench_huggingface.loader import HubLoader, hf
 
@@ -55,14 +56,20 @@ def fetch(names: tuple[str, ...], folder: str, split: str | None, revision: str 
 @click.option("-n", "count", type=click.IntRange(1, 100), default=3, show_default=True, help="Examples to show.")
 @click.option("--split", help="Split to read in place of the dataset's own.")
 @click.option("--datasets-folder", "folder", metavar="FOLDER", help="Folder with fetched copies.")
+@click.option("--offline", is_flag=True, help="Read fetched copies only.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-def preview(name: str, count: int, split: str | None, folder: str | None, as_json: bool) -> int:
-    """Show the first examples of a dataset; long texts are cut, unless as JSON."""
-    loader, config = _loader(open_catalog(), name)
-    given: dict[str, Any] = {"limit": count, "config": config, "split": split}
-    if isinstance(loader, HubLoader):
-        given |= {"folder": folder or os.environ.get("CONTEXT_BENCH_DATASETS"), "token": os.environ.get("HF_TOKEN")}
-    examples = list(islice(loader(**{key: value for key, value in given.items() if value is not None}), count))
+def preview(name: str, count: int, split: str | None, folder: str | None, offline: bool, as_json: bool) -> int:
+    """Show the first examples of a dataset; long texts are cut, unless as JSON.
+
+    NAME is what `run --dataset` takes: a name, with configuration and options, hf:owner/name, or a file or folder.
+    """
+    request = read_request(project={"datasets": [name]})
+    [spec] = request.datasets
+    given = {"folder": folder, "offline": offline or None}
+    own = {key: value for key, value in given.items() if value is not None}
+    spec = evolve(spec, split=split or spec.split, options={**spec.options, **own})
+    asked = evolve(request, datasets=(spec,), limit=count)
+    examples = [dict(example) for _, example in examples_of(open_catalog(), asked, count)]
     if as_json:
         write_json(examples)
         return 0
