@@ -99,7 +99,7 @@ def test_the_reference_scores_one_and_a_wrong_answer_does_not(
             if headline not in right and name == "bfcl":
                 continue  # the result of a request, which no call tells
             scored += 1
-            if right[headline] != 1.0 and answer not in AMBIGUOUS:
+            if right[headline] != 1.0:
                 missed.append((example["id"], answer, dict(right)))
         letter = example.get("correct_letter")
         if (
@@ -112,13 +112,6 @@ def test_the_reference_scores_one_and_a_wrong_answer_does_not(
             rewarded.append(example["id"])
     assert (missed[:3], rewarded[:3]) == ([], [])
     assert scored or variant == "rest"
-
-
-AMBIGUOUS = {
-    "Cc or cc",  # beside "CC or Cc": the same text but for case
-    "The surviving yellow mice can be represented genotypically Y^ly^L and the nonyellow mice can be represented as y^Ly^L.",
-}
-"""Options that differ from another by case alone: their text does not tell them apart, their letter does."""
 
 
 @pytest.mark.parametrize(

@@ -135,3 +135,14 @@ def test_the_manifest_describes_the_evaluator():
         {"datasets": ["mmlu", "mmlu-pro", "arc-challenge", "gpqa", "hellaswag", "winogrande"]},
         {"tags": ["multiple-choice"]},
     ]
+
+
+@pytest.mark.parametrize("letter", ["A", "B", "C"])
+def test_options_that_differ_by_case_alone_are_told_apart_by_their_case(letter: str) -> None:
+    choices = ["CC or Cc", "Cc or cc", "cc or CC"]
+    example = {"choices": choices, "correct_letter": letter}
+    for own, choice in zip("ABC", choices, strict=True):
+        for response in (choice, f"**{choice}.**"):
+            scores = MultipleChoiceAccuracy().score(example, {"response": response})
+            assert scores == {"mc_accuracy": float(own == letter)}
+    assert MultipleChoiceAccuracy().score(example, {"response": "cC OR cC"}) == {"mc_accuracy": 0.0}

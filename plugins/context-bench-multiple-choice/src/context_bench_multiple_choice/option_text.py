@@ -65,6 +65,7 @@ class OptionTexts:
         for entries in self._by_first.values():
             entries.sort(key=lambda entry: -len(entry[0]))
         self._choices = {letter: squash(text) for letter, text in choices.items()}
+        self._cased = {letter: trimmed(text) for letter, text in choices.items()}
 
     def at(self, content: Content, index: int) -> TextMatch | None:
         """The longest option text that begins with the first content word at or after token `index`."""
@@ -81,6 +82,8 @@ class OptionTexts:
         """The letter of the option that the whole text is, if there is exactly one."""
         wanted = squash(text)
         same = [letter for letter, choice in self._choices.items() if choice and choice == wanted]
+        if len(same) > 1:  # alleles and units: options that differ by case alone
+            same = [letter for letter in same if self._cased[letter] == trimmed(text)]
         if len(same) == 1:
             return same[0]
         match = self.at(content, 0)
@@ -95,7 +98,12 @@ def squash(text: str) -> str:
     >>> squash(' "The  Cell." ')
     'the cell'
     """
-    return " ".join(plain(text).lower().split()).strip("\"'“”‘’`*_ ").rstrip(".!。").rstrip("\"'“”’`*_ ")
+    return trimmed(text).lower()
+
+
+def trimmed(text: str) -> str:
+    """A text without those differences, but with its case."""
+    return " ".join(plain(text).split()).strip("\"'“”‘’`*_ ").rstrip(".!。").rstrip("\"'“”’`*_ ")
 
 
 def _content_word(token: Token, previous: Token | None, following: Token | None) -> str:
