@@ -164,7 +164,7 @@ def oracles_of(*names: str) -> list[str]:
 def tests(session: nox.Session) -> None:
     """Core and contracts, with every plugin installed from wheels."""
     install_wheels(session, *ours(*PLUGINS))
-    session.install("-c", CONSTRAINTS, *TEST_TOOLS, "pandas", "-r", "tests/contract/oracles.txt")
+    session.install("-c", CONSTRAINTS, *TEST_TOOLS, "hatchling", "pandas", "-r", "tests/contract/oracles.txt")
     session.run("pytest", "-q", *what_depends_on(session.python), "tests/core", "tests/contract", *session.posargs)
 
 

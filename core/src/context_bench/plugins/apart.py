@@ -116,7 +116,7 @@ def _count(stream: IO[bytes], said: SimpleQueue[Any], written: list[int]) -> Non
     while chunk := os.read(stream.fileno(), 65536):
         written[0] += len(chunk)
         if written[0] > FLOOD:
-            said.put(f"importing it wrote more than {FLOOD >> 20} MiB")
+            said.put(f"importing it wrote more than {FLOOD // 2**20} MiB")
             return
 
 
