@@ -259,3 +259,17 @@ def test_a_system_whose_rows_are_done_is_told_of_once_more_at_the_end_only(monke
     assert [line.partition(" rows")[0] for line in lines] == [
         "slow: 1/4", "slow: 2/4", "slow: 3/4", "quick: 4/4", "slow: 4/4",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_nothing_that_a_terminal_obeys_is_written_raw(log_format: str) -> None:
+    stream = io.StringIO()
+    progress = Progress(slots("a\x1b]0;pwned\x07"), 1, stream, log_format)
+    progress.say("\x1b[31mred\u202e")
+    progress.row(row(0))
+    progress.close()
+    told = stream.getvalue()
+    assert len(told.splitlines()) == 2
+    assert "pwned" in told
+    assert "red" in told
+    assert told.replace("\n", "").isprintable()

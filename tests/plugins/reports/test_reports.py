@@ -6,6 +6,8 @@ import csv
 import io
 from pathlib import Path
 
+import pytest
+
 from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench.metrics import CostOfPass, Counts, Latency, MeanScore, PerDatasetBreakdown
@@ -74,6 +76,35 @@ def test_csv_reads_back_and_no_cell_is_a_formula() -> None:
     assert lines[0]["response"] == "'=1+1"
     assert (lines[1]["latency"], lines[1]["score:latency"]) == ("0.5", "3.0")
     assert "late" in lines[2]["error"]
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", "\ufeff=1", " =1", "\u00a0+1", "\n=1", "＝1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_csv_has_no_formula_in_a_cell_or_a_heading(text: str) -> None:
+    """The keys of the scores are the headings, and they come from whoever wrote the evaluator."""
+    row = EvalRow(text, "1", {text: 0.5}, 10, response=text, headline=text)
+    lines = csv.reader(io.StringIO(written(CsvReporter(), EvalResult([row], [Counts()], {}, {})), newline=""))
+    heading, line = lines
+    assert heading[-1] == line[heading.index("response")] == line[heading.index("system")] == f"'{text}"
+    assert float(line[-1]) == 0.5
+
+
+@pytest.mark.parametrize("text", ["1", "a=1", "x-1", "", "日本", "'=1"])
+def test_csv_leaves_a_cell_that_is_no_formula(text: str) -> None:
+    row = EvalRow("plain", "1", {"f1": 0.5}, 10, response=text, headline="f1")
+    [line] = csv.DictReader(io.StringIO(written(CsvReporter(), EvalResult([row], [Counts()], {}, {})), newline=""))
+    assert line["response"] == text
+
+
+def test_csv_begins_no_line_within_a_cell() -> None:
+    """A bare carriage return would end the line, and what follows would be a cell of its own."""
+    row = EvalRow("plain", "1", {"f1": 0.5}, 10, response="a\r=1+1", headline="f1")
+    text = written(CsvReporter(), EvalResult([row], [Counts()], {}, {}))
+    assert '"a\r=1+1"' in text
+    assert text.endswith("\n")
+    assert "\r\n" not in text
 
 
 def test_a_report_for_a_file_is_found_by_its_suffix(tmp_path: Path) -> None:

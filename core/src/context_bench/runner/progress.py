@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections import deque
@@ -10,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
+from context_bench.console import json_text, printable
 from context_bench.runner.admission import Admission
 from context_bench.runner.parts import Slot
 from context_bench.store.stored_rows import StoredRow
@@ -117,11 +117,11 @@ class Progress:
     def say(self, line: str) -> None:
         """Show a line at once."""
         if self._is_json:
-            line = json.dumps({"event": "message", "text": line}, ensure_ascii=False)
+            line = json_text({"event": "message", "text": line})
         if self._bars is not None:
             self._bars.say(line)
         else:
-            print(line, file=self._stream, flush=True)
+            print(printable(line), file=self._stream, flush=True)
 
     def close(self) -> None:
         """Leave the last state on the screen."""
@@ -160,8 +160,8 @@ class Progress:
             if not is_last and (state["done"] == state["total"] or state["done"] == self._told.get(slot)):
                 continue
             self._told[slot] = state["done"]
-            line = json.dumps({"event": "progress", **state}, ensure_ascii=False) if self._is_json else _line(state)
-            print(line, file=self._stream, flush=True)
+            line = json_text({"event": "progress", **state}) if self._is_json else _line(state)
+            print(printable(line), file=self._stream, flush=True)
 
     def _move_bars(self) -> None:
         assert self._bars is not None

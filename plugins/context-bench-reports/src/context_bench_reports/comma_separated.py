@@ -8,7 +8,8 @@ from typing import TextIO
 from context_bench import EvalResult
 from context_bench.records import flatten
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_FILLED = ("\t", "\r", "\n")
 
 
 class CsvReporter:
@@ -19,11 +20,22 @@ class CsvReporter:
     def write(self, result: EvalResult, stream: TextIO) -> None:
         """Write a header and the rows. Cells that a spreadsheet would take for a formula get an apostrophe."""
         names = list(dict.fromkeys(name for row in result.rows for name, _ in flatten(row)))
-        writer = csv.writer(stream, lineterminator="\n")
+        writer = csv.writer(_Lines(stream), lineterminator="\r\n")
         writer.writerow(map(_cell, names))
         for row in result.rows:
             values = dict(flatten(row))
             writer.writerow([_cell(values.get(name)) for name in names])
+
+
+class _Lines:
+    """Ends lines with a line feed, and lets the writer quote a carriage return: a reader takes a bare one for a line end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> int:
+        """Write a line."""
+        return self._stream.write(line.removesuffix("\r\n") + "\n")
 
 
 def _cell(value: object) -> object:
@@ -31,5 +43,6 @@ def _cell(value: object) -> object:
         return ""
     if isinstance(value, str):
         text = value.encode("utf-8", "backslashreplace").decode("utf-8")
-        return f"'{text}" if text.startswith(_FORMULA) else text
+        begins = text.lstrip().lstrip("\ufeff\u200b").lstrip()  # what a spreadsheet leaves out
+        return f"'{text}" if text.startswith(_FILLED) or begins.startswith(_FORMULA) else text
     return value
