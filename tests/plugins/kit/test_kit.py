@@ -30,7 +30,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_kit_passes_its_own_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["plugins", "check", "context-bench-kit", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told == {f"context-bench-kit/{name} (command)": [] for name in ("check", "diff", "disable", "enable", "validate")}
+    assert told == {
+        f"context-bench-kit/{name} (command)": [] for name in ("check", "diff", "disable", "enable", "validate")
+    }
 
 
 @pytest.mark.parametrize(
