@@ -1,9 +1,9 @@
 """Write the pages that follow from the code.
 
 `python docs/generate.py` writes docs/reference/command-line.md from core's commands, whatever is installed beside it, and
-docs/reference/plugins.md and the table in README.md from the manifests in plugins/, and the list of decisions. With `--check`
-it only says what it would change. `python docs/generate.py --outputs PAGE ...` runs the commands on pages and writes down what
-they say now.
+docs/reference/plugins.md and the table in README.md from the manifests in plugins/, docs/reference/protocols.md from the
+protocols, and the list of decisions. With `--check` it only says what it would change.
+`python docs/generate.py --outputs PAGE ...` runs the commands on pages and writes down what they say now.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import click
 import tomli
 from attrs import frozen
 from pages import with_outputs
+from signatures import protocols_page
 
 from context_bench.bench.requests import PARAMETERS
 from context_bench.cli.app import app
@@ -243,6 +244,7 @@ def files() -> dict[Path, str]:
         reference / "command-line.md": command_line(),
         reference / "plugins.md": plugins_page(),
         reference / "project-file.md": project_file(),
+        reference / "protocols.md": protocols_page(NOTE),
         ROOT / "docs" / "explanation" / "decisions.md": decisions(),
         ROOT / "README.md": readme_with_table(),
     }

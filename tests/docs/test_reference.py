@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,66 @@ def test_the_manifest_page_names_the_terms_there_are(tables: Tables, root: Path)
     [whole] = re.findall(r"## A whole one\n\n```toml\n(.*?)```", text, flags=re.DOTALL)
     manifest = parse_manifest(whole.encode())
     assert (manifest.faults, manifest.component_faults, manifest.warnings) == ((), {}, ())
+
+
+def signatures(text: str) -> dict[tuple[str, str], tuple[list[tuple[str, str, object]], object]]:
+    """Return the functions of classes in a text of Python: name, kind and default of each parameter, and what is returned."""
+    found = {}
+    for thing in ast.parse(text).body:
+        for node in [node for node in getattr(thing, "body", []) if isinstance(node, ast.FunctionDef)]:
+            given: dict[str, Any] = {}
+            node.decorator_list, node.body = [], [ast.Pass()]
+            exec(f"from __future__ import annotations\n{ast.unparse(node)}", given)
+            found[thing.name, node.name] = described(given[node.name])
+    return found
+
+
+def fields_of(owner: type) -> Iterator[tuple[str, str]]:
+    """Yield name and type of each field of a record; a protocol has none."""
+    for name, kind in getattr(owner, "__annotations__", {}).items():
+        yield name, str(getattr(kind, "__forward_arg__", kind))
+
+
+def described(function: Any) -> tuple[list[tuple[str, str, object]], object]:
+    signature = inspect.signature(function)
+    parameters = [(one.name, str(one.kind), one.default) for one in signature.parameters.values()]
+    return parameters, str(signature.return_annotation)
+
+
+def test_the_protocols_page_has_every_signature_as_the_code_has_it(root: Path) -> None:
+    """What is on the page is read back as Python, and compared with the classes themselves."""
+    from context_bench import protocols
+    from context_bench.plugins.hooks import HookSpecification
+
+    text = (root / "docs" / "reference" / "protocols.md").read_text(encoding="utf-8")
+    told = signatures("\n".join(re.findall(r"```py\n(.*?)```", text, flags=re.DOTALL)))
+    classes = [thing for thing in vars(protocols).values() if getattr(thing, "__module__", "") == protocols.__name__]
+    actual = {
+        (owner.__name__, name): described(getattr(thing, "fget", thing))
+        for owner in [*filter(inspect.isclass, classes), HookSpecification]
+        for name, thing in vars(owner).items()
+        if (not name.startswith("_") or (name, owner.__name__) == ("__call__", "DatasetLoader"))
+        and (inspect.isfunction(thing) or isinstance(thing, property))
+    }
+    assert told == actual
+    assert ("Reporter", "write") in told
+    assert ("HookSpecification", "context_bench_adjust_wiring") in told
+
+
+def test_the_protocols_page_has_every_class_kind_hook_and_run_part(root: Path) -> None:
+    from context_bench import protocols
+    from context_bench.plugins.component_metadata import EXTENSIBLE, HOOKS, KINDS, PART_KINDS
+
+    text = (root / "docs" / "reference" / "protocols.md").read_text(encoding="utf-8")
+    public = [name for name, thing in vars(protocols).items() if getattr(thing, "__module__", "") == protocols.__name__]
+    lines = set(text.splitlines())
+    assert {f"class {name}:" for name in public} <= lines
+    fields = {f"{name}: {kind}" for owner in public for name, kind in fields_of(getattr(protocols, owner))}
+    assert {line.strip().partition(" = ")[0] for line in lines} >= fields
+    assert [kind for kind in KINDS if f"Manifest: `[{kind}.NAME]`." not in text] == []
+    assert [kind for kind in PART_KINDS if f'`kind = "{kind}"`' not in text] == []
+    assert set(re.findall(r"def context_bench_(\w+)", text)) == set(HOOKS)
+    assert re.findall(r"^\| `(\w+)` \| `function", text, flags=re.MULTILINE) == list(EXTENSIBLE)
 
 
 def test_the_run_file_page_has_every_table_and_column(tables: Tables, tmp_path: Path) -> None:
