@@ -18,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
@@ -130,12 +131,31 @@ def install_wheels(session: nox.Session, *names: str) -> None:
     """Install our own packages from built wheels, and nothing of ours from an index."""
     if not list(WHEELS.glob("context_bench-*.whl")):
         build_wheels(session)
-    wheels = [str(wheel) for name in names for wheel in WHEELS.glob(f"{name.replace('-', '_')}-[0-9]*.whl")]
-    if len(wheels) != len(names):
+    needed = with_dependencies(names)
+    wheels = [str(wheel) for name in needed for wheel in WHEELS.glob(f"{name.replace('-', '_')}-[0-9]*.whl")]
+    if len(wheels) != len(needed):
         session.error(
-            f"{WHEELS} holds {len(wheels)} of the {len(names)} wheels of {', '.join(names)}: run `nox -s build`"
+            f"{WHEELS} holds {len(wheels)} of the {len(needed)} wheels of {', '.join(needed)}: run `nox -s build`"
         )
     session.install("--find-links", str(WHEELS), "-c", CONSTRAINTS, *wheels)
+
+
+def with_dependencies(names: Iterable[str]) -> list[str]:
+    """Return distributions of ours with those of ours that they require.
+
+    All are named to the installer by their files: of what it finds in a folder by name and version, it may take an older
+    build from its cache.
+    """
+    found, open_ones = [], list(names)
+    while open_ones:
+        name = open_ones.pop(0)
+        if name not in found:
+            found.append(name)
+            folder = ROOT / ("core" if name == "context-bench" else f"plugins/{name}")
+            project = (folder / "pyproject.toml").read_text(encoding="utf-8")
+            listed = re.search(r"^dependencies = \[(.*?)^(?:\]|\[|\w)", project, re.DOTALL | re.MULTILINE)
+            open_ones += re.findall(r"\"(context-bench(?:-[a-z0-9]+)*)[\[<>=~ \"]", listed[1]) if listed else []
+    return found
 
 
 def build_wheels(session: nox.Session) -> None:
