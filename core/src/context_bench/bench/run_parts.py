@@ -227,5 +227,5 @@ def _guarded(part: Any, method: Any, *arguments: Any) -> Any:
         return method(*arguments)
     except ContextBenchError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         raise PluginError(f"The run part {part.name} failed: {type(error).__name__}: {error}") from error

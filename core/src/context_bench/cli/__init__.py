@@ -86,6 +86,13 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return _left_alone()
+    except (SystemExit, GeneratorExit) as error:  # click leaves by codes: this comes out of somebody else's code
+        from traceback import extract_tb
+
+        place = extract_tb(error.__traceback__)[-1]
+        told = f"{place.filename}:{place.lineno} ended the command ({type(error).__name__}: {error})"
+        tell(f"Error: {told}. A plugin raises an error instead.")
+        return 1
     finally:
         if sources is not None:
             sources.extend(catalogs.sources)

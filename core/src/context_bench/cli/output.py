@@ -157,5 +157,5 @@ def _called(component: Component, *arguments: Any, **options: Any) -> Any:
         return function(*arguments, **options)
     except ContextBenchError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         raise PluginError(f"{component.id} failed: {type(error).__name__}: {error}") from error
