@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from context_bench.answers import part_answer
 from context_bench_multiple_choice.answer_first import first_answer
-from context_bench_multiple_choice.claims import Claim, Strength, conclusion
+from context_bench_multiple_choice.claims import Claim, Strength
 from context_bench_multiple_choice.lines import Labels
 from context_bench_multiple_choice.mentions import mentions
 from context_bench_multiple_choice.reading import Reading
+from context_bench_multiple_choice.replies import answer_text, concluding, quotation
 from context_bench_multiple_choice.statements import statements
 from context_bench_multiple_choice.verdicts import verdicts
 
 DEFAULT_OPTIONS = 10  # letters A to J, where the number of options is not known
-_HEAD, _TAIL = 4_000, 20_000
 FIRST = "first of several bare answers"
 
 
@@ -56,19 +55,12 @@ def find_letter(
         several: Which answer counts of a response that opens with a bare answer sentence and later gives others
             without taking it back, "first" or "last".
     """
-    if not response.strip():
-        return Finding(None, reason="the response is empty")
-    text = _shortened(part_answer(response).answer.strip())
-    if not text:
-        return Finding(None, reason="the response is all reasoning and no answer")
+    text, missing = answer_text(response)
+    if missing:
+        return Finding(None, reason=missing)
     number = options or len(choices) or DEFAULT_OPTIONS
     letters = string.ascii_uppercase[:number]
     return _find(text, dict(zip(letters, choices)), letters, several)
-
-
-def _shortened(text: str) -> str:
-    """The first and last characters of a huge text: an answer stands at the beginning or at the end."""
-    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
 
 
 def _find(text: str, choices: Mapping[str, str], letters: str, several: str) -> Finding:
@@ -79,16 +71,16 @@ def _find(text: str, choices: Mapping[str, str], letters: str, several: str) -> 
         claims = list(chain(statements(reading), verdicts(reading), labels.claims()))
         if several == "first" and (found := first_answer(reading, claims)):
             claim, others = found
-            return Finding(claim.letter, FIRST, _quote(reading, claim), others=tuple(others))
-        claim = conclusion(claims, reading.run_ons(), reading.retractions())
+            return Finding(claim.letter, FIRST, quotation(reading.text, reading.tokens, claim.at), others=tuple(others))
+        claim = _concluding(claims, reading.run_ons(), reading.retractions())
         if claim is None or claim.letter is None:
             later = [weak for weak in mentions(reading, labels) if claim is None or weak.at > claim.at]
-            claim = conclusion([*later, *([claim] if claim else [])])
+            claim = _concluding([*later, *([claim] if claim else [])])
     if claim is None:
         return Finding(None, reason="no letter and no option's text found")
     if claim.letter is None:
-        return Finding(None, reason=claim.how, quote=_quote(reading, claim))
-    return Finding(claim.letter, claim.how, _quote(reading, claim))
+        return Finding(None, reason=claim.how, quote=quotation(reading.text, reading.tokens, claim.at))
+    return Finding(claim.letter, claim.how, quotation(reading.text, reading.tokens, claim.at))
 
 
 def _whole(reading: Reading) -> Claim | None:
@@ -96,8 +88,6 @@ def _whole(reading: Reading) -> Claim | None:
     return Claim(0, Strength.STATED, letter, "whole response is the text") if letter else None
 
 
-def _quote(reading: Reading, claim: Claim) -> str:
-    if not reading.tokens:
-        return ""
-    place = reading.tokens[claim.at]
-    return " ".join(reading.text[max(place.start - 40, 0) : place.end + 20].split())
+def _concluding(claims: Iterable[Claim], run_ons: Sequence[int] = (), retractions: Sequence[int] = ()) -> Claim | None:
+    ordered = sorted(claims, key=lambda claim: (claim.at, claim.strength))
+    return concluding(ordered, retractions, lambda claim: claim.letter is not None, run_ons=run_ons)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from context_bench_multiple_choice import vocabulary as v
 from context_bench_multiple_choice.marks import Mark, find_marks, is_markup
 from context_bench_multiple_choice.option_text import Content, OptionTexts, TextMatch
+from context_bench_multiple_choice.replies import question_after
 from context_bench_multiple_choice.tokens import Token, plain, tokenize
 
 NEAR = 12  # tokens before or after a letter that can change what it means
@@ -93,11 +94,11 @@ class Reading:
 
     def asked(self, index: int) -> bool:
         """Whether the sentence that goes on at a token is a question."""
-        return self._question(index) is not None
+        return question_after(self.tokens, index, 2 * NEAR) is not None
 
     def denied(self, index: int) -> bool:
         """Whether the question that goes on at a token is answered with no."""
-        question = self._question(index)
+        question = question_after(self.tokens, index, 2 * NEAR)
         if question is None:
             return False
         following = (self.word(position) for position in range(question + 1, question + 6))
@@ -178,12 +179,3 @@ class Reading:
         while start > 0 and self.is_markup(start - 1) and index - start < NEAR:
             start -= 1
         return start
-
-    def _question(self, index: int) -> int | None:
-        for position in range(index, min(index + 2 * NEAR, len(self.tokens))):
-            first = self.tokens[position].text[0]
-            if first in "?？":
-                return position
-            if first == "\n" or first in v.ENDS:
-                return None
-        return None

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from context_bench_multiple_choice.languages import PHRASES, WORDS
+from context_bench_multiple_choice.replies import Token
 
-
-class Token(NamedTuple):
-    """One token: its text, the lower-case English word that it stands for, and where it lies."""
-
-    text: str
-    word: str
-    start: int
-    end: int
+__all__ = ["Token", "plain", "tokenize"]
 
 
 def tokenize(text: str) -> list[Token]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from context_bench_multiple_choice.replies import DENIALS as NEGATIONS
+from context_bench_multiple_choice.replies import ENDS, RETRACTIONS, SUPPOSING, negates, words
+from context_bench_multiple_choice.replies import MARKUP as _MARKUP
 
-def words(listed: str) -> frozenset[str]:
-    """The words of a text as a set."""
-    return frozenset(listed.split())
+__all__ = ["ENDS", "NEGATIONS", "RETRACTIONS", "SUPPOSING", "negates", "words"]
 
 
 # Nouns and marks that announce the answer. `\boxed` stands for "the answer is" in mathematical style.
@@ -43,8 +44,7 @@ CORRECTION = words(
     "reconsidering reflection no nope"
 )
 
-# Words, and pairs of words, with which a response begins to doubt what it said.
-RETRACTIONS = words("wait oops hmm correction reconsider reconsidering scratch")
+# Pairs of words with which a response begins to doubt what it said.
 RETRACTION_PAIRS = frozenset({("second", "thought"), ("hold", "on"), ("my", "mistake"), ("made", "a"), ("made", "an")})
 
 # What may stand between an announcement and the letter.
@@ -92,8 +92,6 @@ PREDICATES = words(
 )
 
 # What makes a statement one that is not made.
-NEGATIONS = words("not never cannot no neither nor hardly don't doesn't without")
-SUPPOSING = words("if whether suppose supposing assume assuming unless imagine")
 ATTITUDES = words(
     "think believe mean means say imply suggest conclude follow agree guarantee prove show convinced sure clear certain"
 )
@@ -114,9 +112,8 @@ CONTINUES = words(
     "because since as due given based although though however while whereas and or but rather instead not which "
     "where so therefore thus for i if here then too from by please with over again there now hence per"
 )
-ENDS = frozenset(".!?;。！？；")  # end of a sentence
 BREAKS = frozenset(",:–—-…|/)]}<，、：）】」』》") | ENDS  # after a letter: its clause ends, too
-MARKUP = frozenset("*_`$\"'“”‘’«»„#<>{}[]()（）【】「」『』《》|~\\^")
+MARKUP = _MARKUP | frozenset("【】「」『』《》^")
 MATHS = frozenset("=+<≈≤≥×·^±∝∈÷√∞")
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 # Nouns whose letter is a name and not an option: "vitamin C", "hepatitis B".
@@ -126,8 +123,3 @@ NAMED = words(
     "firm bond stock team car train war machine sample substance compound gas block ball planet star person player box "
     "bag city country store product patient population protocol mr mrs dr"
 )
-
-
-def negates(word: str) -> bool:
-    """Whether a word turns what follows into its opposite."""
-    return word in NEGATIONS or word.endswith("n't")

@@ -6,16 +6,13 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple
 
-from context_bench.answers import part_answer
+from context_bench_multiple_choice.replies import Strength, answer_text, concluding, quotation
 from context_bench_nli.assertions import Assertion, assertions
 from context_bench_nli.concepts import lexicon
-from context_bench_nli.grammar import word_set
+from context_bench_nli.grammar import RETRACTIONS
 from context_bench_nli.labels import LabelSet
-from context_bench_nli.sentences import Claim, Strength, claims
-from context_bench_nli.tokens import Token, plain, tokenize
-
-_HEAD, _TAIL = 4_000, 20_000  # characters
-_RETRACTIONS = word_set("wait correction sorry oops hmm reconsidering reconsider scratch")
+from context_bench_nli.sentences import Claim, claims
+from context_bench_nli.tokens import plain, tokenize
 
 
 class Finding(NamedTuple):
@@ -39,50 +36,34 @@ def find_label(response: str, labels: LabelSet, repeated: Iterable[str] = ()) ->
         labels: The labels of the example.
         repeated: Texts of the example, such as the claim, whose words are no verdict where the response repeats them.
     """
-    if not response.strip():
-        return Finding(None, reason="the response is empty")
-    text = plain(_shortened(part_answer(response).answer.strip()))
+    answer, missing = answer_text(response)
+    text = plain(answer)
     if not text.strip():
-        return Finding(None, reason="the response is all reasoning and no answer")
+        return Finding(None, reason=missing or "the response is all signs that cannot be seen")
     text = reduce(_without, repeated, text)
     tokens = tokenize(text)
     made = assertions(tokens, lexicon(labels.labels).concepts(tokens))
     if not made:
         return Finding(None, reason="no label found")
     claimed = claims(tokens, made)
-    concluding = _concluding([claim for claim in claimed if claim.strength > Strength.MENTIONED], _retractions(tokens))
-    possible = concluding.possible if concluding else frozenset(range(len(labels.labels)))
+    weighty = [claim for claim in claimed if claim.strength > Strength.MENTIONED]
+    retractions = [index for index, token in enumerate(tokens) if token.word in RETRACTIONS]
+    held = concluding(weighty, retractions, lambda claim: len(claim.possible) == 1, _narrower)
+    possible = held.possible if held else frozenset(range(len(labels.labels)))
     if len(possible) != 1:
         possible = _narrowed(possible, made)
-    at = concluding.at if concluding else made[-1].start
+    at = held.at if held else made[-1].start
     if len(possible) == 1:
-        return Finding(min(possible), concluding.how if concluding else "mentioned", _quote(text, tokens, at))
+        return Finding(min(possible), held.how if held else "mentioned", quotation(text, tokens, at))
     names = ", ".join(labels.labels[place].text for place in sorted(possible))
     reason = f"ruled out others, but left {names}" if possible else "several labels, no conclusion"
-    return Finding(None, reason=reason, quote=_quote(text, tokens, at))
+    return Finding(None, reason=reason, quote=quotation(text, tokens, at))
 
 
-def _shortened(text: str) -> str:
-    """The first and last characters of a huge text: an answer stands at the beginning or at the end."""
-    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
-
-
-def _concluding(found: list[Claim], retractions: list[int]) -> Claim | None:
-    """The claim that stands at the end: a later one replaces an earlier one that is not stronger.
-
-    A claim that leaves several labels possible only narrows what was claimed before, unless the two disagree.
-    """
-    held: Claim | None = None
-    for claim in found:
-        if held is not None and any(held.at < place <= claim.at for place in retractions):
-            held = None
-        if held is None:
-            held = claim
-        elif len(claim.possible) > 1 and held.possible & claim.possible:
-            held = held._replace(possible=held.possible & claim.possible)
-        elif claim.strength >= held.strength or len(held.possible) != 1:
-            held = claim
-    return held
+def _narrower(held: Claim, claim: Claim) -> Claim | None:
+    """A claim as one that leaves several labels possible narrows it, unless the two disagree."""
+    both = held.possible & claim.possible
+    return held._replace(possible=both) if both and len(claim.possible) > 1 else None
 
 
 def _narrowed(possible: frozenset[int], made: list[Assertion]) -> frozenset[int]:
@@ -94,10 +75,6 @@ def _narrowed(possible: frozenset[int], made: list[Assertion]) -> frozenset[int]
         if assertion.opener:
             possible = possible & assertion.possible or possible
     return possible
-
-
-def _retractions(tokens: list[Token]) -> list[int]:
-    return [index for index, token in enumerate(tokens) if token.word in _RETRACTIONS]
 
 
 def _without(text: str, passage: str) -> str:
@@ -112,8 +89,3 @@ def _without(text: str, passage: str) -> str:
         pieces += (text[position:place], "it")
         position = place + len(wanted)
     return "".join([*pieces, text[position:]])
-
-
-def _quote(text: str, tokens: list[Token], at: int) -> str:
-    place = tokens[at]
-    return " ".join(text[max(place.start - 40, 0) : place.end + 20].split())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from context_bench_nli.tokens import Token
+from context_bench_multiple_choice import replies
+from context_bench_multiple_choice.replies import Token
+from context_bench_multiple_choice.replies import words as word_set
 
-
-def word_set(listed: str) -> frozenset[str]:
-    """The words of a text as a set."""
-    return frozenset(listed.split())
+__all__ = ["word_set"]
 
 
 REACH = 8  # words between a negation and what it denies
@@ -15,9 +14,8 @@ SENTENCE = 40  # tokens to the end of a sentence
 
 COPULAS = word_set("is are was were be been being seems appears remains becomes :")
 AUXILIARIES = COPULAS | {"does", "do", "did", "can", "could", "would", "has", "have", "will", "should", "may", "might"}
-NEGATIONS = word_set(
-    "not never no neither nor nothing cannot without hardly barely non fail fails failed failing lack lacks lacking "
-    "unable nowhere none"
+NEGATIONS = replies.DENIALS | word_set(
+    "nothing barely non fail fails failed failing lack lacks lacking unable nowhere none"
 )
 # Pairs that deny what follows, and pairs that look like a denial and are none.
 DENYING_PAIRS = frozenset({("rather", "than"), ("instead", "of"), ("far", "from"), ("as", "opposed"), ("ruled", "out")})
@@ -29,7 +27,7 @@ CLAUSES = word_set(
     "→ ⇒ ➜ as"
 )
 SIGNS = frozenset(",;:.!?\n—–|()[]{}。，；：！？…")
-SUPPOSING = word_set("if whether suppose supposing assume assuming unless imagine how why")
+SUPPOSING = replies.SUPPOSING | {"how", "why"}
 # Verbs after which an infinitive is an assertion: "seems to support".
 RAISING = word_set(
     "seems seem appears appear seemed appeared tends tend continues found shown happens considered likely enough "
@@ -42,12 +40,13 @@ AFTER_PREDICATES = word_set(
 )
 LINKS = word_set(": = - – — -> => → ⇒ ➜ |")
 QUOTES = frozenset('"“”«»„')
-MARKUP = frozenset("*_`$\"'“”‘’«»„#<>{}[]()（）|~\\/")
+MARKUP = replies.MARKUP | {"/"}
+RETRACTIONS = replies.RETRACTIONS | {"sorry"}
 
 
 def negates(word: str) -> bool:
     """Whether a word denies what follows it."""
-    return word in NEGATIONS or word.endswith("n't")
+    return replies.negates(word, NEGATIONS)
 
 
 def breaks(word: str) -> bool:
@@ -57,7 +56,7 @@ def breaks(word: str) -> bool:
 
 def ends_sentence(word: str) -> bool:
     """Whether a token ends a sentence."""
-    return word in ".!?。！？;；"
+    return word in replies.ENDS
 
 
 def is_markup(word: str) -> bool:
@@ -90,10 +89,4 @@ def negation_before(tokens: list[Token], index: int) -> int | None:
 
 def question_after(tokens: list[Token], index: int) -> int | None:
     """The place of the question mark that ends the sentence going on at a token."""
-    for position in range(index, min(index + SENTENCE, len(tokens))):
-        word = tokens[position].word
-        if word in ("?", "？"):
-            return position
-        if ends_sentence(word) or word == "\n":
-            return None
-    return None
+    return replies.question_after(tokens, index, SENTENCE)

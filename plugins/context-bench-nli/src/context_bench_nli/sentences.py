@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import IntEnum
 from typing import NamedTuple
 
+from context_bench_multiple_choice.replies import Strength
 from context_bench_nli import grammar as g
 from context_bench_nli.assertions import Assertion, after_markup
 from context_bench_nli.tokens import Token
@@ -24,7 +24,7 @@ _MARKERS = g.word_set(
     "therefore thus hence so overall conclusion summary consequently accordingly finally ultimately means short "
     "summarize summarise -> => → ⇒ ➜ ∴"
 )
-_CORRECTIONS = g.word_set("wait correction sorry oops scratch hmm reconsidering")
+_CORRECTIONS = g.RETRACTIONS - {"reconsider"}
 # Words that add nothing to a sentence that gives a label.
 _TRIVIAL = g.word_set(
     "the a an it it's this that these is are was be claim hypothesis statement i i'd would say think believe "
@@ -34,14 +34,6 @@ _TRIVIAL = g.word_set(
 _EXPLAINING = g.word_set("because since as by given due based according considering")
 _TURNING = g.word_set("but however although though while whereas yet or and nor not if unless except only")
 _CONDITION = g.word_set("if whether were")
-
-
-class Strength(IntEnum):
-    """How much a sentence says "this is my label"."""
-
-    MENTIONED = 1
-    CONCLUDED = 2
-    STATED = 3
 
 
 class Claim(NamedTuple):

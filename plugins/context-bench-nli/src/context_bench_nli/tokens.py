@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
 
+from context_bench_multiple_choice.replies import Token
 
-class Token(NamedTuple):
-    """One token: the lower-case word or the sign, and where it lies in the text."""
-
-    word: str
-    start: int
-    end: int
+__all__ = ["Token", "plain", "tokenize", "words"]
 
 
 def tokenize(text: str) -> list[Token]:
@@ -21,7 +16,10 @@ def tokenize(text: str) -> list[Token]:
     >>> [token.word for token in tokenize("NotMentioned: it doesn't say.")]
     ['not', 'mentioned', ':', 'it', "doesn't", 'say', '.']
     """
-    return [Token(match[0].lower().replace("’", "'"), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    return [
+        Token(match[0], match[0].lower().replace("’", "'"), match.start(), match.end())
+        for match in _TOKEN.finditer(text)
+    ]
 
 
 def words(text: str) -> tuple[str, ...]:
