@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,20 +153,49 @@ def test_it_is_the_state_of_that_distribution_and_of_no_other(odd: Odd, crowd: A
         assert odd.reason in context_bench("plugins", "show", "acme-odd").words
 
 
-@pytest.mark.parametrize(
-    "case", ["an integer of 5,000 digits", "entry points that are a FIFO", "metadata that is a FIFO"]
-)
-def test_everything_else_goes_on(case: str, crowd: Any, context_bench: Run) -> None:
-    odd = ODD[case]
+@CASES
+def test_everything_else_goes_on(odd: Odd, crowd: Any, context_bench: Run) -> None:
     odd.change(crowd.folder / odd.path)
-    assert context_bench("--help").code == 0
-    assert context_bench("run", "--help").code == 0
-    assert context_bench("explain", "wiring", "-d", "toy").code == 0
+    for arguments in (("--help",), ("run", "--help")):
+        told = context_bench(*arguments)
+        assert (told.code, told.err) == (0, "")
+    explained = context_bench("explain", "wiring", "-d", "toy")
+    assert explained.code == 0
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0}
-    [warning] = [line for line in done.err.splitlines() if line.startswith("Warning")]
-    assert f"{odd.id} is invalid and unused" in warning
+    warnings = [line for line in done.err.splitlines() if line.startswith("Warning")]
+    if odd.state == "ok":
+        assert warnings == []
+        return
+    [warning] = warnings
+    assert f"{odd.id} is {odd.state} and unused" in warning
     assert odd.reason in warning
+    if odd.id != WHOLE:
+        assert f"{odd.id} [{odd.state}]" in explained.out
+        assert odd.reason in explained.words
+
+
+@CASES
+def test_a_run_that_asks_for_it_says_what_is_wrong(
+    odd: Odd, crowd: Any, context_bench: Run, asked: Callable[[], int]
+) -> None:
+    """Nothing is asked of a system, and the words are those of the list; the package is imported where it is whole only."""
+    odd.change(crowd.folder / odd.path)
+    done = context_bench("run", "-s", "echo", "-d", "toy", "--also", "odd", "-q")
+    assert (done.code, asked()) == (2, 0)
+    assert "Traceback" not in done.err
+    [error] = [line for line in done.err.splitlines() if line.startswith("Error")]
+    if odd.id == WHOLE:  # nothing of it can be named
+        assert error == "Error: No evaluator is called 'odd'. `context-bench plugins list` shows what is installed."
+    elif odd.state == "ok":
+        assert error.startswith(
+            "Error: Evaluator acme-odd/odd is failed: loading it raised BaseException: it was imported. "
+        )
+    else:
+        assert error.startswith(f"Error: Evaluator acme-odd/odd is {odd.state}: ")
+        assert odd.reason in error
+        assert re.search(r"(, or uninstall it\.|, or uninstall it: `pip uninstall acme-odd`\.)$", error)
+        assert "it was imported" not in done.err
 
 
 def test_whatever_else_goes_wrong_there_is_told_too(

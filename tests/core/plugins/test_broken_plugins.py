@@ -153,6 +153,10 @@ def test_the_commands_that_look_work_and_name_state_and_remedy(broken: Broken, s
     told = {entry["id"]: entry for entry in json.loads(call("plugins", "list", "--json").out)}
     assert told["acme-broken/broken"]["state"] == broken.state
     assert told["bench-basics/exact"]["state"] == "ok"
+    shown = call("plugins", "show", "acme-broken")
+    assert shown.code == 0
+    assert f" state {broken.state} " in shown.words
+    assert broken.reason in shown.words
     assert call("--help").code == 0
     explained = call("explain", "wiring", "--dataset", "toy")
     assert explained.code == 0
