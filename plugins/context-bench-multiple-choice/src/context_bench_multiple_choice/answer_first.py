@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from context_bench_multiple_choice import vocabulary as v
-from context_bench_multiple_choice.claims import Claim, Strength
-from context_bench_multiple_choice.reading import Reading
+from context_bench_multiple_choice.reading import Claim, Reading
+from context_bench_multiple_choice.replies import Strength
 
 LEAD = 60  # tokens of a sentence before a letter that are looked at
 
@@ -53,10 +53,7 @@ def _doubts(reading: Reading, start: int, stop: int) -> bool:
     for place in reading.retractions():
         if start < place < stop and (reading.word(place) != "correction" or reading.word(place + 1) in _PAUSES):
             return True
-    return any(
-        reading.word(place) in _DOUBTS or (reading.word(place) == "re" and reading.word(place + 1) == "-")
-        for place in range(start + 1, stop)
-    )
+    return any(reading.word(place) in _DOUBTS for place in range(start + 1, stop))
 
 
 def _is_led_to(reading: Reading, index: int) -> bool:
@@ -89,7 +86,7 @@ def _words(reading: Reading, start: int, stop: int) -> Iterator[str]:
 _PAUSES = (":", ",", "-", "—", "–", ".", "!")
 _DOUBTS = v.words(
     "sorry mistaken mistake apologies apologize nope again check checking verify reevaluate reexamine recheck "
-    "rechecking recalculate recalculating recompute redo rethink rereading realize realized"
+    "re rechecking recalculate recalculating recompute redo rethink rereading realize realized"
 )
 _LEADS = v.CORRECTION | v.words(
     "so therefore thus hence consequently accordingly ergo conclusion concluding conclude final finally ultimately overall "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from context_bench_multiple_choice import vocabulary as v
-from context_bench_multiple_choice.claims import Claim, Strength
 from context_bench_multiple_choice.marks import Mark, after_markup
-from context_bench_multiple_choice.reading import Reading
+from context_bench_multiple_choice.reading import Claim, Reading
+from context_bench_multiple_choice.replies import Strength
 from context_bench_multiple_choice.verdicts import Verdict, verdict_on
 
 REACH = 40  # tokens between an announcement and its letter

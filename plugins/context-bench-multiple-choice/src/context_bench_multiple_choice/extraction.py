@@ -8,11 +8,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from context_bench_multiple_choice.answer_first import first_answer
-from context_bench_multiple_choice.claims import Claim, Strength
 from context_bench_multiple_choice.lines import Labels
 from context_bench_multiple_choice.mentions import mentions
-from context_bench_multiple_choice.reading import Reading
-from context_bench_multiple_choice.replies import answer_text, concluding, quotation
+from context_bench_multiple_choice.reading import Claim, Reading
+from context_bench_multiple_choice.replies import Strength, answer_text, concluding, quotation
 from context_bench_multiple_choice.statements import statements
 from context_bench_multiple_choice.verdicts import verdicts
 

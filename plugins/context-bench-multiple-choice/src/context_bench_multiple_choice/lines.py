@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from context_bench_multiple_choice.claims import Claim, Strength
 from context_bench_multiple_choice.marks import Mark, is_markup
-from context_bench_multiple_choice.reading import Reading
+from context_bench_multiple_choice.reading import Claim, Reading
+from context_bench_multiple_choice.replies import Strength
 from context_bench_multiple_choice.verdicts import Verdict, verdict_on
 
 _BULLETS = frozenset("-–—•·")
@@ -127,18 +127,20 @@ def _label(reading: Reading, number: int, start: int, stop: int) -> Label | None
 
 def _line_verdict(reading: Reading, mark: Mark) -> Verdict | None:
     """What the first words after a label say: "A: incorrect", "B ✓", "C. Correct, because", "D - no"."""
-    stop = mark.stop
-    while reading.word(stop) and reading.word(stop)[0] in _SEPARATORS | {"("}:
-        stop += 1
+    stop = _after_separators(reading, mark.stop)
     if reading.word(stop) == "yes":
         return Verdict.RIGHT
     verdict = verdict_on(reading, mark._replace(stop=stop))
     return Verdict.RIGHT if verdict is Verdict.THE_ANSWER else verdict
 
 
+def _after_separators(reading: Reading, index: int) -> int:
+    while reading.word(index) and (reading.word(index)[0] in _SEPARATORS or is_markup(reading.tokens[index])):
+        index += 1
+    return index
+
+
 def _has_its_text(reading: Reading, mark: Mark) -> bool:
-    after = mark.stop
-    while reading.word(after) and (reading.word(after)[0] in _SEPARATORS or is_markup(reading.tokens[after])):
-        after += 1
+    after = _after_separators(reading, mark.stop)
     option = reading.option_at(after) if after < len(reading.tokens) else None
     return option is not None and option.letter == mark.letter

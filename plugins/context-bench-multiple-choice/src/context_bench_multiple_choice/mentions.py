@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from context_bench_multiple_choice import vocabulary as v
-from context_bench_multiple_choice.claims import Claim, Strength
 from context_bench_multiple_choice.lines import Labels
 from context_bench_multiple_choice.marks import Mark, after_markup
-from context_bench_multiple_choice.reading import Reading
+from context_bench_multiple_choice.reading import Claim, Reading
+from context_bench_multiple_choice.replies import Strength
 from context_bench_multiple_choice.verdicts import Verdict, verdict_on
 
 _BEFORE_NAMES = frozenset({"by", "to", "of", "and", "with"})

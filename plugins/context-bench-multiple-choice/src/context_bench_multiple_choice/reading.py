@@ -5,16 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 from context_bench_multiple_choice import vocabulary as v
 from context_bench_multiple_choice.marks import Mark, find_marks, is_markup
 from context_bench_multiple_choice.option_text import Content, OptionTexts, TextMatch
-from context_bench_multiple_choice.replies import question_after
+from context_bench_multiple_choice.replies import Strength, question_after
 from context_bench_multiple_choice.tokens import Token, plain, tokenize
 
 NEAR = 12  # tokens before or after a letter that can change what it means
 BRIEF = 120  # tokens, about a hundred words: only of a reply no longer than this do weak hints count
 _DANGLING = v.words("the a an and or of is are to with that for in by from because if we , ( = + - : \\")
+
+
+class Claim(NamedTuple):
+    """An answer that the response gives at a place: a letter, or none with the reason.
+
+    A claim that names no option ("A and B", "none of these") takes part like any other, and being no conclusion it is
+    replaced by whatever follows it.
+    """
+
+    at: int
+    strength: Strength
+    letter: str | None
+    how: str
 
 
 class Reading:
@@ -168,14 +182,9 @@ class Reading:
         """Where a line begins with "Question:" or "Q:", with which a model goes on to ask itself."""
         places = []
         for index, token in enumerate(self.tokens):
-            if token.word in ("question", "q") and self.sentence_start(index) == self._line_content(index):
+            opens = all(self.is_markup(place) for place in range(self.sentence_start(index), index))
+            if token.word in ("question", "q") and opens:
                 after = index + 1 + self.word(index + 1).isdigit()
                 if self.word(after) == ":":
                     places.append(index)
         return places
-
-    def _line_content(self, index: int) -> int:
-        start = index
-        while start > 0 and self.is_markup(start - 1) and index - start < NEAR:
-            start -= 1
-        return start

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from context_bench_multiple_choice import vocabulary as v
 from context_bench_multiple_choice.bridge import Cue, follow
-from context_bench_multiple_choice.claims import Claim, Strength
 from context_bench_multiple_choice.marks import is_markup
-from context_bench_multiple_choice.reading import Reading
+from context_bench_multiple_choice.reading import Claim, Reading
+from context_bench_multiple_choice.replies import Strength
 
 _ANSWER = Cue("answer", Strength.STATED, heads=True, strangers=True)
 _OPTION = Cue("option", Strength.STATED, needs_link=True, strangers=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from enum import Enum
 
 from context_bench_multiple_choice import vocabulary as v
-from context_bench_multiple_choice.claims import Claim, Strength
 from context_bench_multiple_choice.marks import Mark, after_markup
-from context_bench_multiple_choice.reading import NEAR, Reading
+from context_bench_multiple_choice.reading import NEAR, Claim, Reading
+from context_bench_multiple_choice.replies import Strength
 
 
 class Verdict(Enum):
@@ -43,13 +43,6 @@ def verdicts(reading: Reading) -> Iterator[Claim]:
 def verdict_on(reading: Reading, mark: Mark) -> Verdict | None:
     """What the words after a letter say of the option: right, the answer, wrong, or nothing."""
     start = mark.stop
-    if (
-        mark.letter == "I"
-        and mark.capital
-        and not mark.enclosed
-        and reading.word(start) not in v.SINGULAR | {"remains", "it"}
-    ):
-        return None  # the pronoun
     for position in range(start, start + 3):  # past the option's text after its letter: "C (Paris) is correct"
         option = reading.option_at(position) if position < len(reading.tokens) else None
         if option and option.letter == mark.letter:
@@ -85,10 +78,7 @@ def verdict_on(reading: Reading, mark: Mark) -> Verdict | None:
 
 
 def _another_option(reading: Reading, index: int) -> bool:
-    while index < len(reading.tokens) and (
-        reading.is_markup(index) or reading.word(index) in ("option", "choice", "answer")
-    ):
-        index += 1
+    index = after_markup(reading.tokens, index)
     if index in reading.marks:
         return reading.marks[index].capital
     return index < len(reading.tokens) and reading.option_at(index) is not None
