@@ -7,7 +7,6 @@ from typing import Any
 
 from context_bench.answers import NO_ANSWER, part_answer, reply_of
 from context_bench.records import Scores
-
 from context_bench_multiple_choice.extraction import Finding, find_letter
 from context_bench_multiple_choice.gold import gold_of
 from context_bench_multiple_choice.mmlu_pro import mmlu_pro_letter

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from context_bench.answers import gold
-
 from context_bench_multiple_choice.option_text import squash
 from context_bench_multiple_choice.tokens import plain
 
