@@ -87,7 +87,7 @@ def test_two_proxies_are_compared_with_the_packages_that_the_page_installs(
     readme: str, blocks: list[Any], pages: Any, plugins: None, endpoint: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("context_bench_openai", reason="proxies are called through context-bench-openai")
-    [command] = [part for block in blocks for part in parts(block) if "--proxy" in part]
+    [command] = [part for block in blocks for part in parts(block) if part.count("--proxy") == 2]
     reader = pages.Reader(tmp_path)
     named = distributions(parts(blocks[0])[1] + re.findall(r"`(\.venv/bin/pip install[^`]*openai)`", readme)[0])
     reader.environ |= {"CONTEXT_BENCH_PLUGINS": ",".join(named), "OPENAI_API_KEY": "none"}

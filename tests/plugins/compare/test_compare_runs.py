@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -14,6 +15,7 @@ from scipy import stats
 
 from context_bench import evaluate
 from context_bench.cli import execute
+from context_bench_compare.commands import verdicts
 
 
 class Sometimes:
@@ -291,3 +293,27 @@ def test_text_that_a_terminal_would_obey_is_written_out(here: Path, capsys: pyte
     )
     assert execute(["compare", "s.sqlite", "-m", "right"]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_run_without_gold_answers_has_no_verdict_and_no_error(tmp_path: Path) -> None:
+    class Echo:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def process(self, example: Any) -> dict[str, str]:
+            return {"response": "x"}
+
+    class Exact:
+        name = "exact"
+
+        def score(self, original: Any, processed: Any) -> dict[str, float] | None:
+            return {"exact": 1.0} if "answer" in original else None
+
+    for number, gold in enumerate(({}, {"answer": "x"})):
+        path = tmp_path / f"{number}.sqlite"
+        rows = [{"id": str(row), "question": "q", **gold} for row in range(30)]
+        systems = [Echo("direct"), Echo("proxy")]
+        found = evaluate(systems=systems, dataset=rows, evaluators=[Exact()], run_file=path)
+        config = {**found.config, "run_file": str(path), "systems": ["direct", "proxy"], "baseline": "direct"}
+        told = verdicts(SimpleNamespace(config=config, summary=found.summary))
+        assert (told is None) == (not gold), told

@@ -188,7 +188,8 @@ class Progress:
 def _line(state: dict[str, Any]) -> str:
     total = "" if state["total"] is None else f"/{state['total']}"
     parts = [f"{state['system']}: {state['done']}{total} rows", f"{state['failed']} failed"]
-    parts.append(_rate(state["rows_per_second"]))
+    if state["rows_per_second"]:  # without a fresh row there is no speed
+        parts.append(_rate(state["rows_per_second"]))
     note = _note({**state, "failed": 0})
     eta = "" if state["eta"] is None or not state["eta"] else f"about {state['eta']:.0f} s left"
     return ", ".join(filter(None, [*parts, note, eta]))

@@ -306,6 +306,8 @@ def verdicts(result: Any) -> str | None:
     path = result.config.get("run_file")
     if not path or len(result.config.get("systems", ())) < 2 or "baseline" not in result.config:
         return None
+    if all(values.get("num_scored") == 0 for values in result.summary.values()):  # nothing has a gold answer
+        return None
     with open_run(path) as run:
         if not run.completeness.is_complete:
             return None
