@@ -16,6 +16,7 @@ from scipy import stats
 from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench_compare.commands import verdicts
+from context_bench_compare.rendering import _cell
 
 
 class Sometimes:
@@ -317,3 +318,20 @@ def test_a_run_without_gold_answers_has_no_verdict_and_no_error(tmp_path: Path) 
         config = {**found.config, "run_file": str(path), "systems": ["direct", "proxy"], "baseline": "direct"}
         told = verdicts(SimpleNamespace(config=config, summary=found.summary))
         assert (told is None) == (not gold), told
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("=1", "'=1"),
+        (" +1", "' +1"),
+        ("\ufeff@a", "'\ufeff@a"),
+        ("＝1", "'＝1"),
+        ("\ta", "'\ta"),
+        ("a\r=b", "a =b"),
+        ("a-b", "a-b"),
+        (None, ""),
+    ],
+)
+def test_no_cell_is_a_formula(value: str | None, cell: str) -> None:
+    assert _cell(value) == cell

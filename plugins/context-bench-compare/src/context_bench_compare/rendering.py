@@ -294,7 +294,13 @@ def csv(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
     return stream.getvalue()
 
 
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+
+
 def _cell(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"
+    """Return a value for a CSV cell: what a spreadsheet would take for a formula gets an apostrophe; a line's end becomes a blank."""
+    if isinstance(value, str):
+        text = value.replace("\r", " ")
+        begins = text.lstrip().lstrip("\ufeff\u200b").lstrip()  # what a spreadsheet leaves out
+        return f"'{text}" if text.startswith(("\t", "\n")) or begins.startswith(_FORMULA) else text
     return "" if value is None else value
