@@ -298,7 +298,7 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def _cell(value: Any) -> Any:
-    """Return a value for a CSV cell: what a spreadsheet would take for a formula gets an apostrophe; a line's end becomes a blank."""
+    """Return a value for a CSV cell; one that a spreadsheet would take for a formula gets an apostrophe."""
     if isinstance(value, str):
         text = value.replace("\r", " ")
         begins = text.lstrip().lstrip("\ufeff\u200b").lstrip()  # what a spreadsheet leaves out
