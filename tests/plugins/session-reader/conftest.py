@@ -1,109 +1,13 @@
-"""A server on this machine that says what a test scripts, in either interface, and remembers what it was asked."""
+"""The scripted server of the judging packages, whose reply is an empty object until a test says another."""
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 
-class FakeJudge:
-    """Answers each request with the next saying; the last one repeats.
-
-    A saying is a text, a mapping that changes the choice, a pair of status and error message, or a function of the request.
-    """
-
-    def __init__(self) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.paths: list[str] = []
-        self.sayings: list[Any] = ["{}"]
-        self.in_flight = self.most_in_flight = 0
-        self.gate: threading.Barrier | None = None
-        self._lock = threading.Lock()
-        judge = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                status, body = judge.answer(self.path, request)
-                content = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-
-    def says(self, *sayings: Any) -> None:
-        self.sayings = list(sayings)
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def prompts(self) -> list[str]:
-        """The last message of every request."""
-        return [request["messages"][-1]["content"] for request in self.requests]
-
-    def answer(self, path: str, request: dict[str, Any]) -> tuple[int, Any]:
-        with self._lock:
-            self.in_flight += 1
-            self.most_in_flight = max(self.most_in_flight, self.in_flight)
-            self.requests.append(request)
-            self.paths.append(path)
-            saying = self.sayings.pop(0) if len(self.sayings) > 1 else self.sayings[0]
-        try:
-            if self.gate is not None:
-                self.gate.wait(timeout=30)
-            return self._body(path, request, saying(request) if callable(saying) else saying)
-        finally:
-            with self._lock:
-                self.in_flight -= 1
-
-    @staticmethod
-    def _body(path: str, request: dict[str, Any], saying: Any) -> tuple[int, Any]:
-        if isinstance(saying, tuple):
-            return saying[0], {"error": {"message": saying[1]}}
-        if path.endswith("/messages"):
-            usage = {"input_tokens": 40, "output_tokens": 5}
-            block = {"type": "text", "text": saying}
-            return 200, {"model": request["model"], "content": [block], "stop_reason": "end_turn", "usage": usage}
-        changes = {"message": {"content": saying}} if isinstance(saying, str) else dict(saying)
-        message = {"role": "assistant", "content": None, **changes.pop("message", {})}
-        choice = {"index": 0, "finish_reason": "stop", "message": message, **changes}
-        return 200, {
-            "model": request["model"],
-            "choices": [choice],
-            "usage": {"prompt_tokens": 40, "completion_tokens": 5},
-        }
-
-
 @pytest.fixture
-def judge() -> Iterator[FakeJudge]:
-    judge = FakeJudge()
-    yield judge
-    judge.stop()
-
-
-@pytest.fixture(autouse=True)
-def _no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("URL", "MODEL", "PROVIDER"):
-        monkeypatch.delenv(f"CONTEXT_BENCH_JUDGE_{name}", raising=False)
+def judge(fake: Any) -> Any:
+    fake.sayings = ["{}"]
+    return fake
