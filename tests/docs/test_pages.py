@@ -41,6 +41,7 @@ def test_a_page_does_what_it_says(page: Path, pages: Any, plugins: None, tmp_pat
         (["p50 1.5 ms", "p95 2 s"], ["p50 87 us", "p95 1.25 s"], True),
         (["runs/20260101-120000-a.sqlite"], ["runs/20271231-235959-a-2.sqlite"], True),
         (["40 rows"], ["12/40 rows, 0 failed, 9 rows/s", "40 rows"], True),
+        ([], ["identity: 20/20 rows, 0 failed", "head:ratio=0.25: 20/20 rows, 0 failed, p95 5 ms"], True),
     ],
     ids=lambda value: " / ".join(value) if isinstance(value, list) else str(value),
 )

@@ -31,6 +31,25 @@ def test_five_of_many_rows_transfer_a_small_part(hub, gsm8k):
     assert 0 < hub.sent < size / 3
 
 
+def test_rows_are_read_on_the_thread_that_asks_for_them(hub, gsm8k, monkeypatch):
+    """Arrow's threads would hold the remote file while Python ends, and read ahead as far as they get."""
+    import threading
+
+    from fsspec.spec import AbstractBufferedFile
+
+    readers = set()
+    read = AbstractBufferedFile.read
+
+    def noted(file, length=-1):
+        readers.add(threading.current_thread().name)
+        return read(file, length)
+
+    monkeypatch.setattr(AbstractBufferedFile, "read", noted)
+    gsm8k(count=5000)
+    assert len(list(hf(config=AT, split="test"))) == 5000
+    assert readers == {threading.current_thread().name}
+
+
 def test_a_process_that_takes_a_few_rows_ends_well(hub, gsm8k):
     gsm8k(count=20_000, width=2000)
     code = (
@@ -196,7 +215,7 @@ def test_memory_does_not_grow_with_the_number_of_rows(hub, gsm8k):
         return kibibytes
 
     few, many = peak(2_000), peak(16_000)
-    assert many - few < 40 * 1024, (few, many)
+    assert many - few < 64 * 1024, (few, many)
 
 
 def test_an_offline_error_of_a_run_is_the_datasets_own(hub, tmp_path, monkeypatch, capsys):

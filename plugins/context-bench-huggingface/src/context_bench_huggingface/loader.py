@@ -193,10 +193,7 @@ class HubLoader:
 
 
 def _first(limit: int | None, examples: Generator[dict[str, Any], None, None]) -> Iterator[dict[str, Any]]:
-    """Yield the first examples, and let go of the stream before the last of them, which nobody may ask beyond.
-
-    A stream of Parquet that still reads ahead when Python ends takes the process down with it.
-    """
+    """Yield the first examples, and let go of the stream before the last of them, which nobody may ask beyond."""
     if limit is None:
         yield from examples
         return

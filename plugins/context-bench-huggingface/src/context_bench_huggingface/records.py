@@ -11,6 +11,7 @@ from attrs import evolve
 
 from context_bench.errors import DatasetError
 from context_bench_huggingface.access import Access
+from context_bench_huggingface.parquet import read_on_this_thread
 from context_bench_huggingface.refusals import is_transient, refusal
 from context_bench_huggingface.wanted import Wanted
 
@@ -59,11 +60,9 @@ def _open(wanted: Wanted, access: Access, skip: int) -> Iterable[Record]:
         more = {"sep": "\t"} if path.endswith(".tsv") else {}
         files = {wanted.split: _url(wanted, path)}
         builder = library.load_dataset_builder(layout, data_files=files, token=access.token, **more)
+    if builder.name == "parquet":
+        read_on_this_thread(builder, access.token)
     found = builder.as_streaming_dataset(split=wanted.split)
-    if (
-        builder.name == "parquet"
-    ):  # row group by row group, or a thread reads the whole file ahead, beyond the end of Python
-        found = found.reshard()
     return found.skip(skip) if skip else found  # type: ignore[no-any-return]
 
 
