@@ -138,12 +138,12 @@ def test_a_hung_call_is_bounded_by_the_deadline_and_stalls_nobody(
 
     def hang(example: dict[str, Any]) -> dict[str, Any]:
         if example["question"] in ("3", "4"):
-            release.wait(30)
+            release.wait(300)
         return {"response": "1"}
 
     async def hang_async(example: dict[str, Any]) -> dict[str, Any]:
         if example["question"] in ("3", "4"):
-            await asyncio.sleep(30)
+            await asyncio.sleep(300)
         return {"response": "1"}
 
     async def block(example: dict[str, Any]) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def test_a_hung_call_is_bounded_by_the_deadline_and_stalls_nobody(
     system = make_system(hang) if lane == "blocking" else None
     system = system or make_system(aprocess=hang_async if lane == "async" else block)
     started = time.monotonic()
-    result = evaluate(system, make_examples(50), [same], progress=False, max_workers=2, deadline=0.5)
+    result = evaluate(system, make_examples(50), [same], progress=False, max_workers=2, deadline=2.0)
     seconds = time.monotonic() - started
     release.set()
     failed = {row.example_id: row.errors[0] for row in result.rows if row.errors}
@@ -162,19 +162,19 @@ def test_a_hung_call_is_bounded_by_the_deadline_and_stalls_nobody(
     assert "deadline" in failed["e3"].message
     if lane != "blocked loop":
         assert set(failed) == {"e3", "e4"}
-    assert seconds < 8
+    assert seconds < 250, "the run waited for a call that hangs for 300 s"
 
 
 def test_a_late_answer_is_noted_and_not_counted(make_system: Callable[..., Any], same: Any, tmp_path: Path) -> None:
     def late(example: dict[str, Any]) -> dict[str, Any]:
-        time.sleep(0.6 if example["question"] == "0" else 0.1)
+        time.sleep(2.4 if example["question"] == "0" else 0.1)
         return {"response": "1"}
 
     examples = [{"id": f"e{n}", "question": str(n), "answer": "1"} for n in range(12)]
-    result = evaluate(make_system(late), examples, [same], progress=False, max_workers=1, deadline=0.3)
+    result = evaluate(make_system(late), examples, [same], progress=False, max_workers=1, deadline=2.0)
     first = result.rows[0]
     assert first.errors[0].kind == "TimeoutError"
-    assert "An answer came 0." in first.errors[0].traceback
+    assert "An answer came " in first.errors[0].traceback
     assert first.scores == {}
     assert all(row.scores == {"same": 1.0} for row in result.rows[1:])
 
@@ -189,11 +189,11 @@ def test_a_hung_evaluator_costs_its_score_and_not_the_response(
 
         def score(self, original: Any, processed: Any) -> dict[str, float]:
             if original["id"] == "e2":
-                release.wait(30)
+                release.wait(300)
             return {"good": 1.0}
 
     result = evaluate(
-        make_system(aprocess=answer_async), make_examples(10), [Hanging()], progress=False, max_workers=2, deadline=0.5
+        make_system(aprocess=answer_async), make_examples(10), [Hanging()], progress=False, max_workers=2, deadline=2.0
     )
     release.set()
     row = result.rows[2]

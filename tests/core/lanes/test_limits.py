@@ -150,7 +150,6 @@ def test_a_hidden_limit_is_found_without_losing_a_row(same: Any, make_examples: 
     assert not any(row.errors for row in result.rows)
     assert len(result.rows) == 250
     assert system.refused < 25
-    assert result.timing["seconds"] < 8.5
 
 
 @pytest.mark.parametrize("workers", [1, None])

@@ -215,7 +215,7 @@ def test_a_row_whose_time_is_up_asks_no_further_turn(same: Any, tmp_path: Path) 
             return super().process_turn(turns)
 
     slow, path = Slow(), tmp_path / "r.sqlite"
-    [row] = run(slow, path, same, deadline=0.5, max_workers=2).rows
+    [row] = run(slow, path, same, deadline=2.0, max_workers=2).rows
     assert row.errors[0].kind == "TimeoutError"
     slow.released.set()
     until = time.monotonic() + 60

@@ -189,8 +189,8 @@ PASSING: Table = {
         503,
         "answered with an error: Overloaded",
     ),
-    "slow headers": (lambda s: s.silent(), EndpointTimeoutError, None, "gave no complete reply within 0.3 s"),
-    "a slow body": (lambda s: s.trickling_body(), EndpointTimeoutError, None, "gave no complete reply within 0.3 s"),
+    "slow headers": (lambda s: s.silent(), EndpointTimeoutError, None, "gave no complete reply within 1.5 s"),
+    "a slow body": (lambda s: s.trickling_body(), EndpointTimeoutError, None, "gave no complete reply within 1.5 s"),
     "a body that is cut": (
         lambda s: s.cut_mid_body(),
         EndpointUnreachableError,
@@ -232,7 +232,7 @@ def test_a_final_failure_is_one_clear_error_after_one_request(case: str, server:
 def test_a_lasting_trouble_is_an_error_that_counts_its_attempts(case: str, server: Any, steps: Any, ask: Any) -> None:
     step, kind, status, words = PASSING[case]
     server.play(step(steps))
-    error = _fails(ask, OpenAIProxy(server.url, timeout=0.3, max_retries=1, retry_base_delay=0), kind)
+    error = _fails(ask, OpenAIProxy(server.url, timeout=1.5, max_retries=1, retry_base_delay=0), kind)
     assert words in str(error)
     assert "(gave up after 2 attempts)" in str(error)
     assert error.retryable
@@ -242,7 +242,7 @@ def test_a_lasting_trouble_is_an_error_that_counts_its_attempts(case: str, serve
 @pytest.mark.parametrize("case", PASSING)
 def test_a_trouble_that_passes_costs_one_more_request(case: str, server: Any, steps: Any, ask: Any) -> None:
     server.play(PASSING[case][0](steps), steps.ok("Italy"))
-    output = ask(OpenAIProxy(server.url, timeout=0.3, retry_base_delay=0), EXAMPLE)
+    output = ask(OpenAIProxy(server.url, timeout=1.5, retry_base_delay=0), EXAMPLE)
     assert (output["response"], output["attempts"], len(server.requests)) == ("Italy", 2, 2)
     assert server.requests[0].body == server.requests[1].body
 

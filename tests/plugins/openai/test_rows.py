@@ -73,13 +73,13 @@ ROWS: dict[str, Case] = {
     "headers that do not come": (
         lambda s: [s.silent()],
         "EndpointTimeoutError",
-        "gave no complete reply within 0.5 s (timeout). (gave up after 4 attempts)",
+        "gave no complete reply within 1.5 s (timeout). (gave up after 4 attempts)",
         4,
     ),
     "a body that trickles": (
         lambda s: [s.trickling_body()],
         "EndpointTimeoutError",
-        "gave no complete reply within 0.5 s (timeout). (gave up after 4 attempts)",
+        "gave no complete reply within 1.5 s (timeout). (gave up after 4 attempts)",
         4,
     ),
     "a body cut in the middle": (
@@ -144,7 +144,7 @@ def test_a_row_gets_what_the_readme_says(case: str, lane: str, server: Any, step
     script, kind, words, requests = ROWS[case]
     server.play(*script(steps))
     slow = case in ("headers that do not come", "a body that trickles")
-    system = OpenAIProxy(server.url, "m", "endpoint", "sk-secret-123", timeout=0.5 if slow else 60, retry_base_delay=0)
+    system = OpenAIProxy(server.url, "m", "endpoint", "sk-secret-123", timeout=1.5 if slow else 60, retry_base_delay=0)
     result = evaluate(
         system, [EXAMPLE], [Same()], progress=False, max_workers=1 if lane == "the caller's thread" else 4
     )
