@@ -185,8 +185,10 @@ def test_a_run_that_asks_for_it_says_what_is_wrong(
     assert (done.code, asked()) == (2, 0)
     assert "Traceback" not in done.err
     [error] = [line for line in done.err.splitlines() if line.startswith("Error")]
-    if odd.id == WHOLE:  # nothing of it can be named; what there is is named where it is little
+    if odd.id == WHOLE:  # the readable part of its files says that it is here
         assert error.startswith("Error: No evaluator is called 'odd'. ")
+        assert f" acme-odd brings an evaluator of this name, but is {odd.state}: {odd.reason}" in error
+        assert " Install it again (`pip install --force-reinstall acme-odd`), or uninstall it: `pip " in error
         assert error.endswith(" `context-bench plugins list` shows what is installed.")
     elif odd.state == "ok":
         assert error.startswith(

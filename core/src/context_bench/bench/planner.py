@@ -8,8 +8,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from context_bench.bench.identity import component_of, evaluator_parameters
-from context_bench.errors import ConfigurationError, PluginError, UnknownNameError, WiringError
-from context_bench.plugins.catalog import PACKAGE_HINT, Catalog, Component
+from context_bench.errors import ConfigurationError, PluginError, WiringError
+from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.loading import build
 from context_bench.plugins.wiring import Choice, DatasetFacts, DatasetPlan, Decision, check_choice, plan_dataset
@@ -279,10 +279,9 @@ class Planner:
         return {**self._options.get(component.name, {}), **self._options.get(component.id, {})}
 
     def _check_options(self) -> None:
-        known = [component.name for component in self._catalog.of_kind("evaluators")]
         for name in self._options:
             if not self._catalog.named("evaluators", name):
-                raise UnknownNameError("evaluator", name, known, PACKAGE_HINT)
+                raise self._catalog.unknown("evaluators", name)
 
 
 def _with_its_keys(scorer: Scorer) -> Scorer:

@@ -240,8 +240,7 @@ class Catalog:
         """
         found = self.named(kind, name)
         if not found:
-            known = [component.name for component in self.of_kind(kind)]
-            raise UnknownNameError(singular(kind), name, known, self._hint(kind, name))
+            raise self.unknown(kind, name)
         by_id = [component for component in found if component.id == name]
         if by_id:
             return by_id[0].called_by_id()
@@ -249,6 +248,14 @@ class Catalog:
         if len(usable) > 1:
             raise contested(kind, name, [component.id for component in usable])
         return (usable or [c for c in found if c.state != BLOCKED] or found)[0]
+
+    def unknown(self, kind: str, name: str) -> UnknownNameError:
+        """Return the error for a name that nothing of a kind has; it suggests close ones, and says what is damaged."""
+        from context_bench.plugins.damaged import told_of_damaged
+
+        known = [component.name for component in self.of_kind(kind)]
+        hint = " ".join([*told_of_damaged(self, kind, name), self._hint(kind, name)])
+        return UnknownNameError(singular(kind), name, known, hint)
 
     def _hint(self, kind: str, name: str) -> str:
         """Return where a name of the project's own comes from, though it is not installed and may be misspelt."""
@@ -274,6 +281,14 @@ def contested(kind: str, name: str, ids: Iterable[str]) -> PluginError:
         f"The {singular(kind)} name {name!r} is contested by {' and '.join(ids)}. Write the whole id, switch one off "
         f"(-p no:{ids[-1]}), or say which one it means, under [plugins.prefer] in context-bench.toml: "
         f'{name} = "{ids[0].partition("/")[0]}".'
+    )
+
+
+def reinstallation(distribution: str) -> str:
+    """Return what to do about a distribution whose files are damaged."""
+    return (
+        f"install it again (`pip install --force-reinstall {distribution}`), or uninstall it: "
+        f"`pip uninstall {distribution}`"
     )
 
 

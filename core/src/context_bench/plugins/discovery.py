@@ -24,6 +24,7 @@ from context_bench.plugins.catalog import (
     Catalog,
     Component,
     Distribution,
+    reinstallation,
 )
 from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.installed import (
@@ -80,7 +81,7 @@ def _behind_a_border(
     used = distributions[0]
     found = Component(PACKAGE, name, Distribution(name, used.version, used.folder), "")
     block = settings.blocked_by(found.names)
-    return [found.with_state(BLOCKED, *block) if block else found.with_state(INVALID, reason, _reinstall(name))]
+    return [found.with_state(BLOCKED, *block) if block else found.with_state(INVALID, reason, reinstallation(name))]
 
 
 class _Package(NamedTuple):
@@ -162,7 +163,7 @@ def _judge(
         )
     if not is_target(component.target) and component.target:
         return component.with_state(
-            INVALID, f"its entry point {component.target!r} is no module:attribute", _reinstall(name)
+            INVALID, f"its entry point {component.target!r} is no module:attribute", reinstallation(name)
         )
     if manifest is None:
         return component
@@ -207,7 +208,7 @@ def _judge_requirements(used: Copy, installed: Mapping[str, object], extra: str 
     try:
         missing = missing_requirements(used, installed, extra)
     except UnreadableDistributionError as error:
-        return INVALID, str(error), _reinstall(used.name)
+        return INVALID, str(error), reinstallation(used.name)
     if not missing:
         return None
     are = "is" if len(missing) == 1 else "are"
@@ -223,10 +224,6 @@ def _judge_extra(component: Component, used: Copy, installed: Mapping[str, objec
     extra = component.facts.extra if component.facts else None
     verdict = _judge_requirements(used, installed, extra) if extra is not None and component.state == OK else None
     return component.with_state(*verdict)._replace(lacks_extra=True) if verdict else component
-
-
-def _reinstall(name: str) -> str:
-    return f"install it again (`pip install --force-reinstall {name}`), or uninstall it: `pip uninstall {name}`"
 
 
 def _not_an_entry_point(component: Component) -> Verdict:

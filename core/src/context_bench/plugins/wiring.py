@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from attrs import evolve
 
 from context_bench.errors import ConfigurationError, UnknownNameError, WiringError
-from context_bench.plugins.catalog import BLOCKED, OK, PACKAGE_HINT, Catalog, Component
+from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component
 from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
 from context_bench.plugins.plan import Choice, DatasetFacts, DatasetPlan, Decision
 
@@ -86,13 +86,12 @@ def check_choice(catalog: Catalog, choice: Choice) -> None:
         if component.names & choice.without:
             raise ConfigurationError(f"The evaluator {name!r} is both chosen and left out. Decide for one of them.")
         component.require_ok()
-    known = [component.name for component in catalog.of_kind("evaluators")]
     for name in choice.without:
         if not any(name in component.names for component in catalog):
-            raise UnknownNameError("evaluator", name, known, PACKAGE_HINT)
+            raise catalog.unknown("evaluators", name)
     for name in choice.prefixes:
         if not catalog.named("evaluators", name):
-            raise UnknownNameError("evaluator", name, known, PACKAGE_HINT)
+            raise catalog.unknown("evaluators", name)
     for name in choice.allowed:
         if name not in CAPABILITIES:
             raise UnknownNameError("capability", name, CAPABILITIES)

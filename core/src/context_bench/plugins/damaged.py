@@ -1,0 +1,108 @@
+"""What a damaged distribution would bring, as far as its files still say: for whoever asks for a component by its name.
+
+Nothing is listed, wired or loaded by it. A name that nothing has is looked for here, so that the error names the
+distribution that has it, with what is wrong there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from context_bench.plugins.catalog import INVALID, PACKAGE, Component, Distribution, reinstallation, singular
+from context_bench.plugins.component_metadata import KINDS
+from context_bench.plugins.installed import GROUP_PREFIX, Copy, UnreadableDistributionError, installed_distributions
+from context_bench.plugins.manifest import FILE_NAME
+from context_bench.plugins.small_files import UnreadableFileError, read_small_file
+
+if TYPE_CHECKING:
+    from context_bench.plugins.catalog import Catalog
+
+_TABLE = re.compile(r"^[ \t]*\[[ \t]*([a-z_]+)[ \t]*\.[ \t]*[\"']?([^\]\"'.\s]+)", re.MULTILINE)
+_GROUP = re.compile(r"^[ \t]*\[[ \t]*" + re.escape(GROUP_PREFIX) + r"([a-z_]+)[ \t]*\]")
+_POINT = re.compile(r"^[ \t]*([^\s=\[#;][^=]*?)[ \t]*(?:=|$)")
+_CLOSE = 0.75
+
+
+def told_of_damaged(catalog: Catalog, kind: str, name: str) -> Iterator[str]:
+    """Yield a sentence or two for each damaged distribution that brings a name, a close one, or nobody can tell what.
+
+    Args:
+        catalog: What was found.
+        kind: Kind of the component that is asked for.
+        name: Its short name or id, as it was asked for.
+    """
+    from difflib import get_close_matches
+
+    installed = installed_distributions()
+    for whole in _damaged(catalog, installed):
+        distribution = whole.distribution.name
+        asked = name.removeprefix(f"{distribution}/")
+        named = {found for copy in installed.get(distribution, ()) for found in _names_in(copy)}
+        of_kind = {found for kind_found, found in named if kind_found == kind}
+        close = get_close_matches(asked, of_kind, 1, _CLOSE)
+        if asked in of_kind:
+            told = f"{distribution} brings {'an' if kind[0] in 'aeiou' else 'a'} {singular(kind)} of this name, but is"
+        elif close:
+            told = f"{distribution} brings {close[0]!r}, but is"
+        elif not named or name == distribution:
+            told = f"Nobody can tell what {distribution} brings, which is"
+        else:
+            continue
+        yield f"{told} {whole.state}: {whole.reason}. {whole.cure}"
+
+
+def _damaged(catalog: Catalog, installed: dict[str, list[Copy]]) -> Iterator[Component]:
+    """Yield what stands for a damaged distribution: those that the catalog has, and those that lost their entry points."""
+    yield from catalog.of_kind(PACKAGE)
+    known = {component.distribution.name for component in catalog}
+    for name, copies in installed.items():
+        for copy in copies if name not in known else ():
+            if f"/{FILE_NAME}," in _text(copy, "RECORD") and not _text(copy, "entry_points.txt"):
+                whole = Component(PACKAGE, name, Distribution(name, copy.version, copy.folder), "")
+                yield whole.with_state(INVALID, "its entry_points.txt is missing or empty", reinstallation(name))
+                break
+
+
+def _names_in(copy: Copy) -> Iterator[tuple[str, str]]:
+    """Yield kind and name of every component that the readable part of a distribution's files names."""
+    kind = ""
+    for line in _text(copy, "entry_points.txt").splitlines():
+        group = _GROUP.match(line)
+        if group is not None or line.lstrip().startswith("["):
+            kind = group[1] if group is not None else ""
+        elif kind in KINDS and (point := _POINT.match(line)) is not None:
+            yield kind, point[1]
+    for place in _manifests_of(copy):
+        yield from ((kind, name) for kind, name in _TABLE.findall(_content(place)) if kind in KINDS)
+
+
+def _manifests_of(copy: Copy) -> Iterator[str]:
+    """Yield where the manifests of a distribution lie: where RECORD says, or in the package of its own name."""
+    for line in _text(copy, "RECORD").splitlines():
+        parts = line.partition(",")[0].split("/")
+        if parts[-1] == FILE_NAME and ".." not in parts and parts[0]:
+            yield os.path.join(copy.folder, *parts)
+    source, package = copy.editable_source(), copy.name.replace("-", "_")
+    for folder in (copy.folder, *((os.path.join(source, "src"), source) if source else ())):
+        yield os.path.join(folder, package, FILE_NAME)
+
+
+def _text(copy: Copy, name: str) -> str:
+    if copy.metadata is None:
+        return _content(os.path.join(copy.place, name))
+    try:
+        return copy.text(name, "replace")
+    except UnreadableDistributionError:
+        return ""
+
+
+def _content(place: str) -> str:
+    """Return the text of a file as far as it is one; empty where it is none that is read."""
+    try:
+        content = read_small_file(place) or b""
+    except UnreadableFileError:
+        return ""
+    return content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")
