@@ -209,3 +209,28 @@ def test_a_package_adds_an_option_of_run_and_a_section_of_the_table(site: Any, c
     assert context_bench(*RUN[:-1], "s.sqlite", "--shout", "low").code == 0
     assert "tally" not in context_bench(*RUN[:-1], "t.sqlite", "--format", "json").out
     assert "tally" not in context_bench(*RUN[:-1], "u.sqlite", "-p", "no:acme-more").out
+
+
+def test_every_door_that_writes_the_table_shows_the_sections(site: Any, context_bench: Any) -> None:
+    site.basics()
+    site.add(
+        "acme-more",
+        code="def tally(result):\n    return f'tally: {len(result.rows)} rows held against {result.config.get(\"baseline\")}'\n",
+        manifest=EXTENDING.partition("    [commands.shout]")[0]
+        + "    [commands.tally]"
+        + EXTENDING.partition("[commands.tally]")[2],
+        entry_points={"commands": {"tally": "acme_more:tally"}},
+    )
+    two = ("run", "--system", "first=echo", "--system", "second=echo", "--dataset", "toy", "--baseline", "first", "-q")
+    shown = context_bench(*two, "--run-file", "r.sqlite").out
+    assert "tally: 4 rows held against first" in shown
+    table, told = shown.partition("tally")[::2]
+    for command in (("report",), ("resume",), ("rescore", "--force")):
+        done = context_bench(command[0], "r.sqlite", *command[1:])
+        assert done.code == 0, done.err
+        assert done.out.partition("tally")[2] == told, command
+        assert "tally" in context_bench(command[0], "r.sqlite", *command[1:], "--brief").out
+        for other in ("json", "none"):
+            assert "tally" not in context_bench(command[0], "r.sqlite", *command[1:], "--format", other).out
+    assert table.splitlines()[0] in context_bench("report", "r.sqlite").out
+    assert "held against second" in context_bench("report", "r.sqlite", "--baseline", "second").out

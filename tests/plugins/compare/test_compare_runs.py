@@ -320,6 +320,19 @@ def test_a_run_without_gold_answers_has_no_verdict_and_no_error(tmp_path: Path) 
         assert (told is None) == (not gold), told
 
 
+def test_a_stored_run_is_shown_with_its_verdicts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["report", "all.sqlite"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "good against direct (right): better." in shown
+    assert "bad against direct (right): worse." in shown
+    assert execute(["report", "all.sqlite", "--baseline", "bad"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "direct against bad (right): better." in shown
+    assert "against direct" not in shown
+    assert execute(["report", "all.sqlite", "--format", "json"]) == 0
+    assert "against direct (right)" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("value", "cell"),
     [

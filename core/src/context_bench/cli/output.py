@@ -77,13 +77,14 @@ class Reports:
     ) -> None:
         given = flag_values(flags) if flags else {}
         brief = {"brief": True} if _is_brief() else {}
+        self._catalog = catalog
         self._screen = None if result_format == "none" else _reporter(catalog, result_format, given, brief)
         self._files = [(path, _reporter(catalog, _format_of(catalog, path), given)) for path in outputs]
 
     def write(self, result: EvalResult) -> None:
-        """Write the result everywhere it was asked for."""
+        """Write the result everywhere it was asked for, and below the table the sections that packages add."""
+        own = isinstance(self._screen, TableReporter)  # its texts are printable, and rich knows the terminal
         if self._screen is not None:
-            own = isinstance(self._screen, TableReporter)  # its texts are printable, and rich knows the terminal
             self._screen.write(result, sys.stdout if own else cast("TextIO", Screen()))
         for path, reporter in self._files:
             try:
@@ -92,6 +93,9 @@ class Reports:
             except OSError as error:
                 raise ConfigurationError(f"The report {path} cannot be written: {error}.") from error
             tell(f"Report: {path}")
+        for component in _extending(self._catalog, "table") if own else ():
+            if text := _called(component, result):
+                say(str(text))
 
 
 def _is_brief() -> bool:
@@ -120,14 +124,6 @@ def _format_of(catalog: Catalog, path: Path) -> str:
     if path.suffix.lower() not in claims:
         raise UnknownNameError("report suffix", path.suffix or path.name, claims)
     return claims[path.suffix.lower()]
-
-
-def show_sections(catalog: Catalog, result: EvalResult) -> None:
-    """Write the sections that packages add below the table."""
-    for component in _extending(catalog, "table"):
-        text = _called(component, result)
-        if text:
-            say(str(text))
 
 
 def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) -> int:

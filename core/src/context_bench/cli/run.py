@@ -127,11 +127,9 @@ def run(
         if path.exists():
             tell(f"The run is complete: context-bench report {path} --score-field KEY")
         return error.exit_code
-    from context_bench.cli.output import after_run, show_sections
+    from context_bench.cli.output import after_run
 
     reports.write(result)
-    if result_format == "table":
-        show_sections(catalog, result)
     tell(f"Run file: {path}")
     code = failed_share(result, allowed, path) or result.config.get("exit_code", 0)
     return after_run(catalog, result, flags) or code

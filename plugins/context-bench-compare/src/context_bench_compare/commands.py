@@ -302,7 +302,7 @@ def _planned(one: Any) -> tuple[Any, ...]:
 
 
 def verdicts(result: Any) -> str | None:
-    """Return the verdicts that stand below the table of a run with a baseline."""
+    """Return the verdicts that stand below the table of a run with a baseline, about the score that the table is about."""
     path = result.config.get("run_file")
     if not path or len(result.config.get("systems", ())) < 2 or "baseline" not in result.config:
         return None
@@ -311,7 +311,8 @@ def verdicts(result: Any) -> str | None:
     with open_run(path) as run:
         if not run.completeness.is_complete:
             return None
-        lines = compare_runs([run], (HEADLINE,), Rules())
+        score = str(result.config.get("score_field") or HEADLINE)
+        lines = compare_runs([run], (score,), Rules(), str(result.config["baseline"]))
     return "\n".join(
         wrapped("", sentence.strip(), 0, 0) for sentence in sentences(lines) if not sentence.startswith("  ")
     )
