@@ -11,7 +11,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
-from context_bench_controls import NAMES, chosen, held, region_of, share
+from context_bench_controls import NAMES, Region, Unit, choosing, chosen, held, region_of, share
 from context_bench_controls.measuring import achieved_tokens
 from context_bench_survival import Survival, asked_of, given
 
@@ -76,6 +76,22 @@ def test_a_line_set_scores_what_its_text_scores() -> None:
     scores = Survival().score(original, {"messages": [*messages[:1], *messages[first:]]})
     assert share(found, whole) == pytest.approx(scores["survival_all"])
     assert share(found, whole, needed=True) == pytest.approx(scores["survival_needed"])
+
+
+def test_the_order_of_a_draw_is_that_of_the_standard_library_remembered_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    units = [Unit(number, 1 + number % 3, None, False, "") for number in range(50)]
+    found = Region(units, sum(unit.tokens for unit in units), (), ())
+    for most in (0, 50):
+        monkeypatch.setattr(choosing, "REMEMBERED_UNITS", most)
+        for seed in (0, 7, "7:a"):
+            order = list(range(50))
+            random.Random(seed).shuffle(order)
+            expected, left = set(), 31
+            for number in order:
+                if units[number].tokens <= left:
+                    expected.add(number)
+                    left -= units[number].tokens
+            assert chosen(found, "random", 31, seed) == expected
 
 
 class Dropper:

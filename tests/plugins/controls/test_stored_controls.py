@@ -12,7 +12,7 @@ import pytest
 
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError
-from context_bench_controls import NAMES, Controls, controlled, region_of
+from context_bench_controls import NAMES, Controls, controlled, region_of, stored
 from context_bench_controls.measuring import achieved_tokens
 from context_bench_survival import Survival, given, left
 
@@ -56,6 +56,25 @@ def test_a_control_has_no_more_tokens_than_its_source_and_whole_pairs(name: str,
     assert found["messages"][0] == MESSAGES[0]
     assert found["messages"][-1] == MESSAGES[-1]
     assert (scores["survival_all"] == 1.0) is (lines == 9)
+
+
+def test_an_output_is_measured_once_for_its_four_controls(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[int] = []
+
+    def measure(*arguments: Any) -> int:
+        measured.append(achieved_tokens(*arguments))
+        return measured[-1]
+
+    monkeypatch.setattr(stored, "achieved_tokens", measure)
+    for lines in (3, 6):
+        text = "\n".join(MESSAGES[2]["content"].splitlines()[:lines])
+        allowed = {
+            controlled({**EXAMPLE, "id": "once"}, {"context": text}, name=name)["control"]["tokens_allowed"]
+            for name in NAMES
+        }
+        assert allowed == {measured[-1]}
+    assert len(measured) == 2
+    assert measured[0] < measured[1]
 
 
 def test_what_put_out_a_text_is_controlled_with_a_text() -> None:

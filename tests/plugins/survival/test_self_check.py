@@ -66,7 +66,7 @@ def test_every_run_checks_itself_without_being_asked(
 ) -> None:
     asked = [one for one in arguments if one not in ("--part", "survival-check")]
     monkeypatch.setattr(prepared, "_ready", OrderedDict())  # or an earlier test's verdict would count
-    monkeypatch.setattr(evaluators, "_kept", lambda texts, probes: [bool(texts)] * len(probes))
+    monkeypatch.setattr(evaluators, "_kept", lambda remains, probes: [bool(remains.texts)] * len(probes))
     assert execute(["run", *asked, "--max-failed", "100"]) == 2
     told = capsys.readouterr().err
     assert "with an empty region, survival_all is 1.0000 and must be 0.0" in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from context_bench_controls.units import Region
 
@@ -11,6 +12,9 @@ NAMES = ("random", "newest", "head+tail", "drop-oldest-results")
 
 SEEDS = 20
 """Draws of the random control; their mean is what systems are held against."""
+
+REMEMBERED_UNITS = 20_000
+"""Units of the largest region whose draws are remembered for the next system."""
 
 
 def chosen(region: Region, name: str, tokens: int, seed: int | str = 0) -> frozenset[int]:
@@ -24,9 +28,7 @@ def chosen(region: Region, name: str, tokens: int, seed: int | str = 0) -> froze
     """
     count = len(region.units)
     if name == "random":
-        order = list(range(count))
-        random.Random(seed).shuffle(order)
-        return _fill(region, order, tokens)
+        return _fill(region, _shuffled(count, seed), tokens)
     if name == "newest":
         return _fill(region, range(count - 1, -1, -1), tokens, stops=True)
     if name == "head+tail":
@@ -37,6 +39,18 @@ def chosen(region: Region, name: str, tokens: int, seed: int | str = 0) -> froze
         results = [number for number in range(count - 1, -1, -1) if region.units[number].is_result]
         return _fill(region, [*reversed(rest), *results], tokens, stops=True)
     raise ValueError(f"no control is called {name!r}; there is {', '.join(NAMES)}")
+
+
+def _shuffled(count: int, seed: int | str) -> Sequence[int]:
+    """Return the order of a draw: the same for every system of an example."""
+    return _drawn(count, seed) if count <= REMEMBERED_UNITS else _drawn.__wrapped__(count, seed)
+
+
+@lru_cache(maxsize=SEEDS)
+def _drawn(count: int, seed: int | str) -> Sequence[int]:
+    order = list(range(count))
+    random.Random(seed).shuffle(order)
+    return order
 
 
 def share(region: Region, kept: frozenset[int], needed: bool = False) -> float | None:
@@ -66,18 +80,22 @@ def _fill(
         given: Units that are kept anyway.
         stops: Whether the first that does not fit ends it; else the next smaller one may.
     """
-    kept = set(given)
+    kept, units = set(given), region.units
     left = tokens - kept_tokens(region, kept)
     for number in order:
+        unit = units[number]
         if number in kept:
             continue
-        needs = region.units[number].needs
-        both = [number] if needs is None or needs in kept else [number, needs]
-        size = kept_tokens(region, both)
-        if size > left:
-            if stops:
-                break
-            continue
-        kept.update(both)
-        left -= size
+        if unit.tokens <= left:
+            needs = unit.needs
+            if needs is None or needs in kept:
+                kept.add(number)
+                left -= unit.tokens
+                continue
+            if unit.tokens + units[needs].tokens <= left:
+                kept.update((number, needs))
+                left -= unit.tokens + units[needs].tokens
+                continue
+        if stops:
+            break
     return frozenset(kept)

@@ -111,9 +111,10 @@ def achieved_tokens(
     is more, that counts: then the region went elsewhere.
     """
     start, end = region
-    inside = after[start : max(start, len(after) - (len(before) - end))]
+    sizes = list(map(_size, after))
+    inside = sizes[start : max(start, len(after) - (len(before) - end))]
     stays = [*before[:start], *before[end:]]
-    return max(sum(map(_size, inside)), sum(map(_size, after)) - sum(map(_size, stays)))
+    return max(sum(inside), sum(sizes) - sum(map(_size, stays)))
 
 
 def _size(message: Mapping[str, Any]) -> int:

@@ -4,7 +4,7 @@ from context_bench_survival.contexts import given, left
 from context_bench_survival.evaluators import SelfCheckError, Survival, kept_probes, pair_faults
 from context_bench_survival.literals import CLASSES, Literal, literals
 from context_bench_survival.prefix_cost import PrefixCost, unchanged_tokens
-from context_bench_survival.prepared import asked_of
+from context_bench_survival.prepared import asked_of, content_key
 from context_bench_survival.probes import Probe, probes
 from context_bench_survival.self_check import SelfCheck
 
@@ -17,6 +17,7 @@ __all__ = [
     "SelfCheckError",
     "Survival",
     "asked_of",
+    "content_key",
     "given",
     "kept_probes",
     "left",

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from context_bench.console import warn
-from context_bench.messages import whole_text
 from context_bench.runs import open_run
 from context_bench_sessions.messages import Message, count_pairs, text_of
 from context_bench_survival.contexts import left, standing
-from context_bench_survival.literals import CLASSES, holds, literals
-from context_bench_survival.prepared import Prepared, prepared, tokens_of
-from context_bench_survival.probes import MASK, Probe, told
+from context_bench_survival.literals import CLASSES
+from context_bench_survival.prepared import Prepared, prepared
+from context_bench_survival.probes import MASK, Probe
+from context_bench_survival.remains import Remains
 
 FAILED = 2
 """Exit code of a run whose self-check fails: its numbers mean nothing."""
@@ -69,7 +69,7 @@ class Survival:
         if ready.faults:
             self.faults += [f"{original.get('id', 'a row')}: {fault}" for fault in ready.faults]
             raise SelfCheckError(f"The self-check failed, so this row has no scores: {'; '.join(ready.faults)}")
-        return scores_of(ready, after, _texts(ready, processed, after))
+        return scores_of(ready, after, _remains(ready, processed, after))
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what can change a score."""
@@ -92,22 +92,21 @@ class Survival:
         return FAILED if faults else None
 
 
-def scores_of(ready: Prepared, after: Sequence[Message], texts: Sequence[str]) -> dict[str, float]:
+def scores_of(ready: Prepared, after: Sequence[Message], remains: Remains) -> dict[str, float]:
     """Return the scores of what a system left.
 
     Args:
         ready: What it was given.
         after: What it left, in the canonical form.
-        texts: What that tells.
+        remains: What that tells.
     """
-    asked, tokens = ready.asked, tokens_of(after)
-    kept = {id(probe): is_kept for probe, is_kept in zip(asked, _kept(texts, asked), strict=True)}
-    holders = _holders(texts)
+    asked = ready.asked
+    kept = {id(probe): is_kept for probe, is_kept in zip(asked, _kept(remains, asked), strict=True)}
     found = {
         **_shares(asked, kept),
-        "bound": _share([kept[id(probe)] and is_bound(probe, holders.get(probe.answer, texts)) for probe in asked]),
-        "invented": 1000 * len(invented(ready, after)) / max(1, tokens),
-        "kept_ratio": tokens / max(1, ready.tokens),
+        "bound": _share([kept[id(probe)] and _is_bound(probe, remains) for probe in asked]),
+        "invented": 1000 * len(invented(ready, remains)) / max(1, remains.tokens),
+        "kept_ratio": remains.tokens / max(1, ready.whole.tokens),
     }
     if any(message.get("tool_calls") for message in ready.before):
         found["pair_faults"] = float(pair_faults(ready.before, after))
@@ -119,9 +118,11 @@ def faults_of(ready: Prepared) -> Iterator[str]:
     start, end = ready.region
     before = ready.before
     emptied = [*before[:start], *before[end:]]
-    for what, after, wanted in (("unchanged", before, 1.0), ("with an empty region", emptied, 0.0)):
-        scores = scores_of(ready, after, ready.texts if after is before else list(map(told, after)))
-        yield from (f"{what}, {fault}" for fault in unsound(scores, wanted))
+    for what, after, remains, wanted in (
+        ("unchanged", before, ready.whole, 1.0),
+        ("with an empty region", emptied, Remains(emptied), 0.0),
+    ):
+        yield from (f"{what}, {fault}" for fault in unsound(scores_of(ready, after, remains), wanted))
 
 
 def unsound(scores: Mapping[str, float], wanted: float) -> Iterator[str]:
@@ -136,29 +137,21 @@ def unsound(scores: Mapping[str, float], wanted: float) -> Iterator[str]:
 def kept_probes(original: Mapping[str, Any], processed: Mapping[str, Any], asked: Sequence[Probe]) -> list[bool]:
     """Return of each probe whether its answer is in what a system left; none is where it left nothing that can be read."""
     after = left(original, processed)
-    return [False] * len(asked) if after is None else _kept(_texts(prepared(original), processed, after), asked)
+    return [False] * len(asked) if after is None else _kept(_remains(prepared(original), processed, after), asked)
 
 
-def _kept(texts: Sequence[str], asked: Sequence[Probe]) -> list[bool]:
-    whole = "\n".join(texts)
-    seen = {one.text for line in whole.splitlines() for one in literals(line)}
-    return [probe.answer in seen or holds(whole, probe.answer) for probe in asked]
+def _kept(remains: Remains, asked: Sequence[Probe]) -> list[bool]:
+    return [remains.holds(probe.answer) for probe in asked]
 
 
-def _holders(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return the texts in which each literal stands."""
-    found: dict[str, list[str]] = {}
-    for text in texts:
-        for literal in {one.text for line in text.splitlines() for one in literals(line)}:
-            found.setdefault(literal, []).append(text)
-    return found
+def _remains(ready: Prepared, processed: Mapping[str, Any], after: Sequence[Message]) -> Remains:
+    if processed.get("messages") is not None:
+        return Remains(after)
+    return Remains(after, standing(ready.before[slice(*ready.region)], text_of(processed["context"])))
 
 
-def _texts(ready: Prepared, processed: Mapping[str, Any], after: Sequence[Message]) -> list[str]:
-    texts = [told(message) for message in after]
-    if processed.get("messages") is None:
-        texts += standing(ready.before[slice(*ready.region)], text_of(processed["context"]))
-    return texts
+def _is_bound(probe: Probe, remains: Remains) -> bool:
+    return is_bound(probe, remains.holders.get(probe.answer, remains.texts))
 
 
 def is_bound(probe: Probe, texts: Sequence[str]) -> bool:
@@ -177,15 +170,13 @@ def is_bound(probe: Probe, texts: Sequence[str]) -> bool:
     return False
 
 
-def invented(ready: Prepared, after: Sequence[Message]) -> set[str]:
+def invented(ready: Prepared, remains: Remains) -> set[str]:
     """Return the literals that are left and that the original lacks; marks of omission may have theirs."""
     new: set[str] = set()
-    for message in after:
-        for line in whole_text(message).splitlines():
-            if not _MARKER.search(line):
-                new |= {
-                    one.text for one in literals(line) if one.text not in ready.known and one.text not in ready.text
-                }
+    for line, found in remains.lines:
+        unknown = {one.text for one in found if one.text not in ready.known}
+        if unknown and not _MARKER.search(line):
+            new |= {text for text in unknown if text not in ready.text}
     return new
 
 

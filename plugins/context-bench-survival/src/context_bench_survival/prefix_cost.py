@@ -8,7 +8,8 @@ from typing import Any
 from context_bench.messages import region_text, whole_text
 from context_bench_sessions.messages import Message, text_of
 from context_bench_survival.contexts import left
-from context_bench_survival.prepared import Prepared, prepared, tokens_of
+from context_bench_survival.prepared import Prepared, prepared
+from context_bench_survival.remains import tokens_of
 
 
 class PrefixCost:
@@ -44,7 +45,7 @@ class PrefixCost:
             same = _unchanged_of_text(ready, text_of(processed["context"]))
         else:
             same = unchanged_tokens(ready.before, after)
-        given, now = max(1, ready.tokens), tokens_of(after)
+        given, now = max(1, ready.whole.tokens), tokens_of(after)
         untouched, later = given * self.read, now * self.read
         first = same * self.read + max(0, now - same) * self.write
         found = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import marshal
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -10,16 +10,14 @@ from threading import Lock
 from typing import Any
 
 from context_bench.answers import references
-from context_bench.messages import whole_text
 from context_bench_sessions.messages import Message
 from context_bench_survival.contexts import given
 from context_bench_survival.literals import literals, unescaped
-from context_bench_survival.probes import Probe, probes, told
+from context_bench_survival.probes import Probe, probes
+from context_bench_survival.remains import Remains
 
 REMEMBERED = 4
 """Examples that are kept ready; the rows of one example come one after the other, whatever the system."""
-
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class Prepared:
@@ -29,7 +27,7 @@ class Prepared:
         before: Its messages in the canonical form, or its context as one.
         region: First message that may be taken away, and the one behind the last.
         asked: Its probes.
-        tokens: Its tokens.
+        whole: What it tells.
         faults: What the self-check found wrong; None before it was made.
     """
 
@@ -39,24 +37,21 @@ class Prepared:
         self.region = region
         future = original.get("future") or references(original)
         self.asked: Sequence[Probe] = probes(self.before, region, future, most, seed) if before else []
-        self.tokens = tokens_of(self.before)
+        self.whole = Remains(self.before)
         self.faults: list[str] | None = None
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """What each of its messages tells, JSON by its keys."""
-        return list(map(told, self.before))
 
     @cached_property
     def text(self) -> str:
         """All that the example tells, escapes resolved too."""
-        text = "\n".join(self.texts)
+        text = "\n".join(self.whole.texts)
         return text + ("\n" + unescaped(text) if "\\" in text else "")
 
     @cached_property
     def known(self) -> frozenset[str]:
         """The literals of that text."""
-        return frozenset(one.text for line in self.text.splitlines() for one in literals(line))
+        text = "\n".join(self.whole.texts)
+        resolved = unescaped(text).splitlines() if "\\" in text else ()
+        return frozenset(self.whole.holders).union(one.text for line in resolved for one in literals(line))
 
 
 _ready: OrderedDict[Any, Prepared] = OrderedDict()
@@ -84,12 +79,17 @@ def asked_of(original: Mapping[str, Any], most: int | None = 400, seed: int = 0)
     return list(prepared(original, most, seed).asked)
 
 
-def tokens_of(messages: Sequence[Message]) -> int:
-    """Return the tokens of messages: matches of a word or of a sign."""
-    return sum(len(_TOKEN.findall(whole_text(message))) for message in messages)
-
-
-def _content(original: Mapping[str, Any]) -> tuple[str, ...]:
+def _content(original: Mapping[str, Any]) -> bytes | str:
     names = ("messages", "context", "region", "future") if original.get("messages") else ("context",)
     asked = () if original.get("future") else tuple(references(original))
-    return (*(repr(original.get(name)) for name in names), *asked)
+    return content_key([*(original.get(name) for name in names), *asked])
+
+
+def content_key(content: Any) -> bytes | str:
+    """Return what is alike for equal contents and for no others, to remember them by; for JSON's types faster than ``repr``."""
+    try:
+        return marshal.dumps(
+            content, 2
+        )  # version 2 refers to no object twice, so that equal contents are written alike
+    except ValueError:
+        return repr(content)

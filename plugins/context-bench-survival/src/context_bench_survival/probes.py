@@ -271,10 +271,15 @@ def _names(messages: Sequence[Mapping[str, Any]]) -> set[str]:
 
 def told(message: Mapping[str, Any]) -> str:
     """Return all that a message tells, as probes read it: its text, its calls, and JSON by its keys."""
+    return "\n".join([whole_text(message), *keyed(message)])
+
+
+def keyed(message: Mapping[str, Any]) -> list[str]:
+    """Return the lines that a message tells beside its text: its JSON by keys, and lines without their numbers."""
     content = str(message["content"])
     flattened = _flattened(content) if message["role"] == "tool" else None
     if flattened is None:
         flattened = [_NUMBERED.sub("", line) for line in content.splitlines() if _NUMBERED.match(line)]
     for made in message.get("tool_calls", ()):
         flattened += _flattened(str(made["arguments"])) or ()
-    return "\n".join([whole_text(message), *flattened])
+    return flattened
