@@ -25,6 +25,11 @@ def rating() -> Score:
     return lambda original, processed: {"rating": read_rating(processed["response"], (1, 10))}
 
 
+def agreement() -> Score:
+    read_verdict = import_module("context_bench_judge").read_verdict
+    return lambda original, processed: {"agrees": float(read_verdict(processed["response"]) == original["label"])}
+
+
 EVALUATORS: dict[str, Callable[[], Score]] = {
     "gsm8k": scorer("context_bench_math", "MathEquivalence"),
     "mmlu-pro": scorer("context_bench_multiple_choice", "MultipleChoiceAccuracy"),
@@ -37,6 +42,9 @@ EVALUATORS: dict[str, Callable[[], Score]] = {
     "longbench": scorer("context_bench_answer_quality", "AnswerQuality"),
     "infinitebench": scorer("context_bench_answer_quality", "AnswerQuality"),
     "summeval": scorer("context_bench_rouge", "RougeScore", rouge_type="all", stemmer=True),
+    "humaneval": scorer("context_bench_code", "CodeExecution"),
+    "llmbar": agreement,
+    "nli": scorer("context_bench_nli", "NLILabelMatch"),
 }
 
 

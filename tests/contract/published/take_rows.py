@@ -3,16 +3,22 @@
     pip install rouge-score==0.1.2
     python take_rows.py FOLDER        # the recorded benchmarks: FOLDER/outputs/...
 
-README.md beside it says where they come from. The shortest records are taken, right and wrong ones by turns.
+README.md beside it says where they come from. The shortest records are taken, right and wrong ones by turns. For HumanEval it
+runs programs that a model wrote: a few short ones that import nothing, each in a process without a network where the system can
+do that.
 """
 
 from __future__ import annotations
 
+import ast
 import gzip
 import json
 import re
+import shutil
 import string
+import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -128,6 +134,84 @@ def summeval(outputs: Path) -> Iterator[tuple[bool, Row]]:
         yield expected["rougeL"] > 0.3, {"original": {"answer": wanted}, "response": said, "expected": expected}
 
 
+def humaneval(outputs: Path) -> Iterator[tuple[bool, Row]]:
+    every = lines(outputs.parent / "humaneval.raw.jsonl.gz")
+    named = Counter(row["entry_point"] for row in every)  # one name stands for two problems
+    problems = {row["entry_point"]: row for row in every if named[row["entry_point"]] == 1}
+    short = sorted(lines(outputs / "humaneval.codegen16b-samples.jsonl.gz"), key=lambda record: len(record["prompt"]))
+    for record in short[:40]:
+        name = re.findall(r"^def (\w+)", record["prompt"], re.MULTILINE)[-1]
+        if name not in problems:
+            continue
+        problem, sample = problems[name], record["samples"][0]
+        program = f"{problem['prompt']}{sample}\n{problem['test']}\ncheck({name})\n"
+        if is_tame(program) and len(problem["test"]) < 1500:
+            right = runs(program)
+            original = {key: problem[key] for key in ("task_id", "prompt", "test", "entry_point")}
+            yield right, {"original": original, "response": sample, "expected": {"pass_at_1": float(right)}}
+
+
+def is_tame(program: str) -> bool:
+    """Whether a program imports nothing but types and mathematics, and names nothing that reaches out of it."""
+    try:
+        nodes = list(ast.walk(ast.parse(program)))
+    except SyntaxError:
+        return True
+    wanted = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    wanted |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+    named = {node.id for node in nodes if isinstance(node, ast.Name)}
+    named |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    reaching = {"open", "exec", "eval", "compile", "input", "getattr", "setattr", "globals", "vars", "breakpoint"}
+    return wanted <= {"typing", "math"} and not named & reaching and not any(name.startswith("__") for name in named)
+
+
+def runs(program: str) -> bool:
+    """Whether a program ends without an error within five seconds, as the benchmark asks."""
+    alone = ["unshare", "--user", "--net"] if shutil.which("unshare") else []
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            done = subprocess.run(
+                [*alone, sys.executable, "-I", "-c", program],
+                cwd=folder,
+                env={},
+                capture_output=True,
+                timeout=5,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False
+    return done.returncode == 0
+
+
+def llmbar(outputs: Path) -> Iterator[tuple[bool, Row]]:
+    for name in ("natural.gpt-4-cot", "gptinst.gpt-4-cot", "manual.gpt-4-cot"):
+        for record in json.loads(gzip.decompress((outputs / "llmbar" / f"{name}.result.json.gz").read_bytes())):
+            for swapped, key in enumerate(("swap = False", "swap = True")):
+                result = record["results"][0][key]
+                right = result["winner"] == str(record["label"])
+                better = "AB"[(record["label"] - 1) ^ swapped]  # the letter that the better output stood under
+                response = result["completion"][0]
+                if len(response) > 30:  # reasons, and not the verdict alone
+                    yield (
+                        right,
+                        {"original": {"label": better}, "response": response, "expected": {"agrees": float(right)}},
+                    )
+
+
+def nli(outputs: Path) -> Iterator[tuple[bool, Row]]:
+    whole = json.loads(gzip.decompress((outputs / "bbh-codex-cot" / "formal_fallacies.json.gz").read_bytes()))
+    seen: Counter[tuple[str, str]] = Counter()
+    for record in sorted(whole["outputs"], key=lambda record: len(record["prediction"])):
+        response = record["prediction"].partition("\n\nQ:")[0]
+        said = response.split("the answer is ")[-1].strip().rstrip(".")
+        right = said == record["target"]
+        seen[said, record["target"]] += 1
+        if seen[said, record["target"]] > 3:  # most say "valid"
+            continue
+        original = {"labels": ["valid", "invalid"], "answer": record["target"], "canary": whole["canary"]}
+        yield right, {"original": original, "response": response, "expected": {"nli_accuracy": float(right)}}
+
+
 TAKEN: dict[str, Callable[[Path], Iterator[tuple[bool, Row]]]] = {
     "gsm8k": gsm8k,
     "mmlu-pro": mmlu_pro,
@@ -137,6 +221,9 @@ TAKEN: dict[str, Callable[[Path], Iterator[tuple[bool, Row]]]] = {
     "longbench": longbench,
     "infinitebench": infinitebench,
     "summeval": summeval,
+    "humaneval": humaneval,
+    "llmbar": llmbar,
+    "nli": nli,
 }
 
 
