@@ -178,13 +178,19 @@ def _mark() -> str:
 
 
 def _write(text: str, *, to_errors: bool) -> None:
-    import click
-
     pieces = str(text).split(_mark()) if "\ufdd0" in str(text) else [str(text)]
-    shown = printable(pieces[0])
+    shown = plain = printable(pieces[0])
     for piece in pieces[1:]:
         codes, _, rest = piece.partition("m")
-        shown += f"\x1b[{codes}m{printable(rest)}"
+        rest = printable(rest)
+        shown, plain = f"{shown}\x1b[{codes}m{rest}", plain + rest
+    stream = sys.stderr if to_errors else sys.stdout
+    if "click" not in sys.modules and getattr(stream, "encoding", None) == "utf-8" and sys.platform != "win32":
+        stream.write((shown if stream.isatty() else plain) + "\n")  # as click does, without its import
+        stream.flush()
+        return
+    import click
+
     click.echo(shown, err=to_errors)
 
 

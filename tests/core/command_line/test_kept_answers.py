@@ -104,7 +104,7 @@ class Place:
         )
         assert done.returncode == 0, done.stderr
         seen = json.loads((self.folder / "seen.json").read_text())
-        return done.stdout, "click" not in seen["modules"], seen
+        return done.stdout, "context_bench.plugins.discovery" not in seen["modules"], seen
 
     def kept(self, *arguments: str) -> str:
         """Return what is said again. Others may touch the same files meanwhile, which must be noticed: an installer that
@@ -255,6 +255,25 @@ def test_every_file_that_was_read_decides(place: Place, arguments: list[str]) ->
     }
     sources = {name for name in unknown if name.endswith("__pycache__")}
     assert unknown - sources == set()
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",), ("-v",), ("--verbose", "--json")], ids=" ".join)
+def test_a_list_that_is_not_kept_comes_without_click(flags: tuple[str, ...], place: Place) -> None:
+    """Click takes a third of the time of a list; what it would write is written: a switch that changes nothing brings it in."""
+    place.install("acme_bad").joinpath("context_bench_plugin.toml").write_text("= \n")
+    said, is_kept, seen = place.call("plugins", "list", *flags, "--no-cache")
+    assert (is_kept, "click" in seen["modules"]) == (False, False)
+    with_click, _, seen = place.call("plugins", "list", *flags, "-p", "acme_bad", "--no-cache")
+    assert "click" in seen["modules"]
+    assert said == with_click
+    assert "acme_bad" in said
+
+
+def test_a_list_without_click_obeys_the_project_file(place: Place) -> None:
+    place.install("acme_one")
+    (place.work / "context-bench.toml").write_text('[plugins]\ndisable = ["acme_one"]\n')
+    told = {entry["name"]: entry["state"] for entry in json.loads(place.call("plugins", "list", "--json")[0])}
+    assert told["acme_one"] == "blocked"
 
 
 def test_a_kept_answer_costs_no_import(place: Place) -> None:

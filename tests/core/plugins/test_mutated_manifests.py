@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from context_bench.cli.listing import listing
+from context_bench.cli.listed import listing
 from context_bench.console import say, write_json
 from context_bench.plugins.catalog import STATES
 from context_bench.plugins.description import describe

@@ -62,26 +62,16 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         arguments: The command line.
         sources: Gets every file and folder that decided what is installed, and with what settings.
     """
-    import click
-
-    from context_bench.cli.app import app
-    from context_bench.cli.common import Catalogs
     from context_bench.console import tell
     from context_bench.errors import ContextBenchError
 
-    catalogs = Catalogs()
+    sources = [] if sources is None else sources
     try:
-        result = app.main(arguments, prog_name="context-bench", standalone_mode=False, obj=catalogs)
+        return _call(arguments, sources)
     except ContextBenchError as error:
         tell(f"Error: {error}")
         return error.exit_code
-    except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        if context is not None:
-            tell(context.get_usage() + f"\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n")
-        tell(f"Error: {error.format_message()}")
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         tell("Interrupted.")
         return 130
     except BrokenPipeError:
@@ -93,7 +83,37 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         told = f"{place.filename}:{place.lineno} ended the command ({type(error).__name__}: {error})"
         tell(f"Error: {told}. A plugin raises an error instead.")
         return 1
+
+
+def _call(arguments: list[str], sources: list[str]) -> int:
+    """Run the command line and return its exit code; a mere list of what is installed comes without click.
+
+    Raises:
+        ContextBenchError: Something is wrong, as the message says.
+    """
+    if arguments[:2] == ["plugins", "list"]:
+        from context_bench.cli.listed import PLAIN, list_plainly
+
+        if PLAIN.issuperset(arguments[2:]):
+            list_plainly(arguments[2:], sources)
+            return 0
+    import click
+
+    from context_bench.cli.app import app
+    from context_bench.cli.common import Catalogs
+    from context_bench.console import tell
+
+    catalogs = Catalogs()
+    try:
+        result = app.main(arguments, prog_name="context-bench", standalone_mode=False, obj=catalogs)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        if context is not None:
+            tell(context.get_usage() + f"\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n")
+        tell(f"Error: {error.format_message()}")
+        return error.exit_code
+    except click.Abort as error:
+        raise KeyboardInterrupt from error
     finally:
-        if sources is not None:
-            sources.extend(catalogs.sources)
+        sources.extend(catalogs.sources)
     return result if isinstance(result, int) else 0

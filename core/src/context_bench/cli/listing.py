@@ -1,9 +1,9 @@
-"""``list`` and ``show``: how components are written for a person, a few lines each, wrapped and never cut."""
+"""``datasets``, ``systems``, ``evaluators`` and ``metrics``: each lists its kind, and shows one of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,57 +11,15 @@ import click
 
 from context_bench.cli.common import Command, json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
-from context_bench.console import printable, say, styled, wrapped, write_json
+from context_bench.cli.listed import listing, scorers
+from context_bench.console import say, styled, wrapped, write_json
 from context_bench.errors import UnknownNameError
-from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, OPTIONAL, Catalog, Component, singular
+from context_bench.plugins.catalog import OK, Catalog, Component, singular
 from context_bench.plugins.description import describe
-from context_bench.plugins.settings import CORE, load_project
+from context_bench.plugins.settings import load_project
 
 EXAMPLES = "context_bench_examples.json"
 """Beside a manifest: an example of each of its datasets, by name, for ``datasets show``."""
-
-_COLOURS = {OK: "green", OPTIONAL: "cyan", BLOCKED: "yellow", CONFLICT: "yellow"}
-
-
-def listing(catalog: Catalog, shown: Sequence[Component]) -> Iterator[str]:
-    """Yield the lines of a list of components.
-
-    Args:
-        catalog: Everything that is installed: datasets tell which of its evaluators score them.
-        shown: The components to list.
-    """
-    yield _counts(shown)
-    kinds = dict.fromkeys(component.kind for component in shown)
-    for kind in kinds:
-        components = [component for component in shown if component.kind == kind]
-        names = max(len(component.name) for component in components)
-        states = max(len(component.condition) for component in components)
-        yield f"\n{styled(kind.capitalize(), bold=True)}"
-        for component in components:
-            yield _title(component, names, states)
-            yield from _lines(component, catalog)
-    if all(component.distribution.name == CORE for component in catalog):
-        yield "\nNo plugin is installed. From a checkout: pip install ./core ./plugins/context-bench-answer-quality"
-
-
-def lines_of(catalog: Catalog, shown: Sequence[Component], fields: Sequence[str], columns: int | None) -> Iterator[str]:
-    """Yield a heading and one line for each component.
-
-    Args:
-        catalog: Everything that is installed.
-        shown: The components, in their order.
-        fields: What to tell of each: :data:`FIELDS`.
-        columns: Where a line is cut off; None for never.
-    """
-    rows = [fields, *([printable(FIELDS[name](one, catalog), lines=False) for name in fields] for one in shown)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(fields))]
-    for number, row in enumerate(rows):
-        line = "  ".join(cell.ljust(wide) for cell, wide in zip(row, widths)).rstrip()
-        line = line if columns is None or len(line) <= columns else line[: columns - 1] + "\u2026"
-        trouble = number > 0 and shown[number - 1].condition not in (OK, OPTIONAL)
-        yield styled(line, bold=number == 0, colour="red" if trouble else None)
-    if columns is not None:
-        yield _counts(shown) + "; -v tells more of each."
 
 
 def table(told: dict[str, Any]) -> Iterator[str]:
@@ -78,92 +36,6 @@ def table(told: dict[str, Any]) -> Iterator[str]:
             yield wrapped(label, shown, 4, 22)
 
 
-def _counts(components: Sequence[Component]) -> str:
-    counts: dict[str, int] = {}
-    for component in components:
-        counts[component.condition] = counts.get(component.condition, 0) + 1
-    states = ", ".join(f"{count} {state}" for state, count in sorted(counts.items(), key=lambda item: item[0] != OK))
-    distributions = len({component.distribution.name for component in components})
-    return wrapped("", f"{len(components)} components of {distributions} distributions: {states or 'none'}", 0, 0)
-
-
-def _title(component: Component, names: int, states: int) -> str:
-    mark = " " if component.condition in (OK, OPTIONAL) else "!"
-    name = styled(component.name.ljust(names), bold=True)
-    state = styled(component.condition.ljust(states), colour=_COLOURS.get(component.condition, "red"))
-    return f"{mark} {name}  {state}  {component.distribution.name} {component.distribution.version}"
-
-
-def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
-    facts = component.facts
-    if facts and facts.summary:
-        yield wrapped("", facts.summary, 4, 0)
-    if component.state != OK:
-        yield wrapped("why", component.reason)
-        yield wrapped("remedy", component.remedy)
-    if component.kind == "evaluators":
-        yield wrapped("wired to", _wiring(component))
-        yield wrapped("scores", _scores(component))
-    elif component.kind == "datasets" and facts:
-        if facts.configs:
-            yield wrapped("configs", ", ".join(facts.configs))
-        if facts.tags:
-            yield wrapped("tags", ", ".join(facts.tags))
-        if facts.licence:
-            yield wrapped("licence", facts.licence)
-        if facts.files:
-            yield wrapped("files", " ".join(facts.files))
-        yield wrapped("scored by", ", ".join(_scorers(component, catalog)) or "no installed evaluator")
-    elif component.kind == "systems" and facts:
-        yield wrapped("kind", facts.system_kind)
-    elif component.kind == "hooks":
-        watches = facts is not None and facts.only_watches
-        yield wrapped(
-            "implements", ", ".join(facts.implements if facts else ()) or "unknown: its manifest does not say"
-        )
-        yield wrapped("active", "in every run" if watches else f"only where it is named: --hook {component.name}")
-    if component.kind in ("evaluators", "datasets", "systems", "hooks"):
-        yield wrapped("needs", _needs(component))
-    for warning in component.distribution.warnings:
-        yield wrapped("note", warning)
-
-
-def _wiring(component: Component) -> str:
-    if component.facts is None:
-        return f"nothing: {_undescribed(component)}, so it works only when asked for by name"
-    return "; ".join(map(str, component.facts.wire)) or "nothing: ask for it by name"
-
-
-def _uses(component: Component, catalog: Catalog) -> str:
-    if component.kind == "datasets":
-        return ", ".join(_scorers(component, catalog))
-    return "; ".join(map(str, component.facts.wire)) if component.facts else ""
-
-
-FIELDS: dict[str, Callable[[Component, Catalog], str]] = {
-    "name": lambda component, catalog: component.name,
-    "kind": lambda component, catalog: component.noun,
-    "state": lambda component, catalog: component.condition,
-    "distribution": lambda component, catalog: component.distribution.name,
-    "version": lambda component, catalog: component.distribution.told_version,
-    "wired-to": _uses,
-    "id": lambda component, catalog: component.id,
-    "summary": lambda component, catalog: component.facts.summary if component.facts else "",
-    "reason": lambda component, catalog: component.reason,
-    "capabilities": lambda component, catalog: ", ".join(component.capabilities),
-    "location": lambda component, catalog: component.distribution.editable or component.distribution.location,
-}
-"""What a line can tell of a component; that of a dataset names the evaluators that are wired to it."""
-USUAL_FIELDS = tuple(FIELDS)[:6]
-
-
-def _scores(component: Component) -> str:
-    if component.facts is None:
-        return f"unknown: {_undescribed(component)}"
-    primary = component.facts.primary
-    return ", ".join(f"{key} (headline)" if key == primary else key for key in component.facts.scores)
-
-
 def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]:
     """Return the components that have every tag; a tag that none has is an error."""
     of = {id(component): component.facts.tags if component.facts else () for component in components}
@@ -175,7 +47,7 @@ def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]
 
 
 def _scored_by(component: Component, catalog: Catalog) -> dict[str, Any]:
-    return {"scored_by": list(_scorers(component, catalog))} if component.kind == "datasets" else {}
+    return {"scored_by": list(scorers(component, catalog))} if component.kind == "datasets" else {}
 
 
 def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
@@ -194,35 +66,6 @@ def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
         except (OSError, ValueError, LookupError, TypeError) as error:
             found["one_example"] = {"cannot be read": f"{path}: {type(error).__name__}: {error}"}
     return found
-
-
-def _scorers(dataset: Component, catalog: Catalog) -> Iterable[str]:
-    facts = dataset.facts
-    for component in catalog.of_kind("evaluators"):
-        rules = component.facts.wire if component.facts else ()
-        names, tags = (dataset.name,), facts.tags if facts else ()
-        if component.state == OK and any(rule.match(names, tags, frozenset()) for rule in rules):
-            yield component.name
-
-
-def _needs(component: Component) -> str:
-    if component.facts is None:
-        return f"unknown: {_undescribed(component)}"
-    things = [f"key {name[4:]}" if name.startswith("env:") else name for name in component.facts.capabilities]
-    owners = {"original": "the example's", "processed": "the output's"}
-    fields = [
-        f"{owners.get(side, side)} {need.replace('|', ' or ')}"
-        for side, needs in component.facts.needs.items()
-        for need in needs
-    ]
-    required = [f"option {option.name}" for option in component.facts.options.values() if option.required]
-    return ", ".join([*things, *required, *fields]) or "nothing"
-
-
-def _undescribed(component: Component) -> str:
-    if component.distribution.manifest_path is None:
-        return "it has no manifest"
-    return "its manifest does not describe it" if component.state == OK else "its manifest cannot be read"
 
 
 def _inner(body: Any) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from context_bench.cli.common import json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
-from context_bench.cli.listing import FIELDS, USUAL_FIELDS, lines_of, listing, table
-from context_bench.console import say, width, write_json
+from context_bench.cli.listed import FIELDS, USUAL_FIELDS, lines_of, tell_components
+from context_bench.cli.listing import table
+from context_bench.console import say, write_json
 from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import OPTIONAL, PACKAGE_HINT, STATES, Catalog, Component
 from context_bench.plugins.component_metadata import KINDS
@@ -75,14 +75,10 @@ def list_plugins(
         shown = [component for component in shown if component.kind == "evaluators" and component.id in wired]
     if sort is not None:
         shown.sort(key=lambda component: (FIELDS[sort](component, catalog), component.kind, component.id))
-    if as_json:
-        write_json([describe(component) for component in shown])
-    elif fields is not None:
+    if fields is not None and not as_json:
         say("\n".join(lines_of(catalog, shown, _fields(fields), None)))
-    elif sys.stdout.isatty() and not verbose:
-        say("\n".join(lines_of(catalog, shown, USUAL_FIELDS, width())))
     else:
-        say("\n".join(listing(catalog, shown)))
+        tell_components(catalog, shown, as_json, verbose)
 
 
 def _fields(text: str) -> list[str]:

@@ -46,11 +46,13 @@ class Copy(NamedTuple):
         place: The folder (or file) of its metadata; empty when only ``metadata`` knows.
         folder: The folder that this lies in.
         metadata: What importlib_metadata found; None when the folders of the path were enough.
+        texts: What was read of its files already, by name and handling of errors: some is asked for twice.
     """
 
     place: str
     folder: str
     metadata: Any = None
+    texts: dict[tuple[str, str], str] | None = None
 
     @property
     def name(self) -> str:
@@ -75,6 +77,13 @@ class Copy(NamedTuple):
         Raises:
             UnreadableDistributionError: It is not what is read.
         """
+        if self.texts is None:
+            return self._read(name, errors)
+        if (name, errors) not in self.texts:
+            self.texts[name, errors] = self._read(name, errors)
+        return self.texts[name, errors]
+
+    def _read(self, name: str, errors: str) -> str:
         try:
             if self.metadata is None:
                 is_file = name == "PKG-INFO" and os.path.isfile(self.place)  # as distutils left it
@@ -261,7 +270,7 @@ def _copies_in(place: str) -> Iterator[Copy]:
         return
     for name in names:
         if name.lower().endswith((".dist-info", ".egg-info")):
-            yield Copy(os.path.join(place, name), place)
+            yield Copy(os.path.join(place, name), place, None, {})
 
 
 def _asked_for(metadata: Any) -> Copy:

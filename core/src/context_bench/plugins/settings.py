@@ -8,10 +8,13 @@ plugins: what core itself brings can only be switched off by its name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError, UnknownNameError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DISABLE_VARIABLE = "CONTEXT_BENCH_DISABLE_PLUGINS"
 ALLOW_VARIABLE = "CONTEXT_BENCH_PLUGINS"
@@ -199,17 +202,19 @@ def load_project(path: Path | None = None) -> Mapping[str, Any]:
     Raises:
         ConfigurationError: It is not there, or is no TOML.
     """
-    if path is None:
-        path = Path(PROJECT_FILE)
-        if not path.is_file():
-            return {}
+    import os
+
+    if path is None and not os.path.isfile(PROJECT_FILE):
+        return {}
+    place = str(path or PROJECT_FILE)
     try:
-        return _parse(path, path.read_text(encoding="utf-8"))
+        with open(place, encoding="utf-8") as file:
+            return _parse(place, file.read())
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"The project file {path} cannot be read: {error}.") from error
+        raise ConfigurationError(f"The project file {place} cannot be read: {error}.") from error
 
 
-def _parse(path: Path, text: str) -> dict[str, Any]:
+def _parse(path: str, text: str) -> dict[str, Any]:
     import tomli
 
     try:
