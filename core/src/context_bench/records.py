@@ -152,7 +152,7 @@ class EvalRow:
 
     Attributes:
         system: Label of the system.
-        example_id: ``id`` of the example, or ``"#<position>"`` when it had none.
+        example_id: ``id`` of the example as text (7 and ``"7"`` are one), or ``"#<position>"`` when it had none.
         scores: Score by key. Empty when nothing could be scored.
         input_tokens: Tokens of the text that the system was given (context, question, turns; never the gold answer).
         metadata: What the run recorded beside the scores: attempts, usage, finish reason, response headers.

@@ -62,6 +62,17 @@ def test_ids_take_those_examples_in_the_order_of_the_dataset() -> None:
         taken(ids=["e7", "nine"])
 
 
+def test_ids_are_what_results_show() -> None:
+    """Whatever the id is in the dataset: a text that begins with # has one more, and what is no text is written as JSON."""
+    given = [{"question": "a"}, {"id": "#0"}, {"id": 7}, {"id": True}, {"id": [1, 2]}, {"id": "7a"}]
+    examples = [{"question": "q", "answer": "x", **one} for one in given]
+    shown = [row.example_id for row in evaluate(lambda example: "x", examples, [One()], progress=False).rows]
+    assert shown == ["#0", "##0", "7", "true", "[1,2]", "7a"]
+    for position, name in enumerate(shown):
+        result = evaluate(lambda example: "x", examples, [One()], progress=False, ids=[name])
+        assert [(row.position, row.example_id) for row in result.rows] == [(position, name)]
+
+
 @pytest.mark.parametrize(
     "choice",
     [{"max_examples": 3, "sample": 2}, {"sample": 2, "ids": ["e1"]}, {"max_examples": 3, "ids": ["e1"]}],

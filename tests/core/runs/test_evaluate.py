@@ -175,6 +175,18 @@ def test_one_id_on_two_different_examples_is_refused_and_what_came_before_is_kep
     assert [row.example_id for row in run(echo, mended, [same], run_file=tmp_path / "r.sqlite").rows] == ["one", "two"]
 
 
+@pytest.mark.parametrize("one", [7, 7.5, True, [1, 2]], ids=str)
+def test_an_id_and_the_same_as_text_do_not_go_together(one: Any, echo: Any, same: Any) -> None:
+    """Results, exports and `explain row` call them alike, so that nobody could tell which row is meant."""
+    name = json.dumps(one, separators=(",", ":"))
+    examples = [{"id": one, "question": "a", "answer": "a"}, {"id": name, "question": "a", "answer": "a"}]
+    with pytest.raises(RunStoppedError) as stop:
+        run(echo, examples, [same])
+    assert f"different examples with one id, {name!r}" in str(stop.value)
+    assert ("(a number and the same text are one)" in str(stop.value)) == (type(one) in (int, float))
+    assert [row.example_id for row in run(echo, examples[:1], [same]).rows] == [name]
+
+
 def test_a_generated_id_never_collides_with_a_given_one(echo: Any, same: Any) -> None:
     examples = [
         {"question": "a"},

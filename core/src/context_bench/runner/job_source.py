@@ -13,7 +13,7 @@ from context_bench.errors import ContextBenchError, DatasetError, UnstorableErro
 from context_bench.runner.conversation import Conversational, is_conversation
 from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Slot, Stream
-from context_bench.runner.selection import Placed
+from context_bench.runner.selection import Placed, name_of
 from context_bench.runner.sight import shown
 from context_bench.runner.stopping import Raised, guarded, message_of
 from context_bench.runner.transcript import Transcripts
@@ -248,30 +248,24 @@ class Spool:
 
 
 class _Names:
-    """Gives each example of a dataset its id, and finds one id on two different examples.
-
-    An example without ``id`` is called ``#<position>``. A given id that begins with ``#`` gets one more, so that the two
-    can never collide.
-    """
+    """Gives each example of a dataset its name, and finds one name on two different examples."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._seen: dict[int, int] = {}  # by hash of the id: position and beginning of the key, in one small integer
+        self._seen: dict[int, int] = {}  # by hash of the name: position and beginning of the key, in one small integer
 
     def name(self, example: Mapping[str, Any], position: int, key: bytes) -> str:
-        given = example.get("id")
-        if given is None:
-            return f"#{position}"
-        name = given if isinstance(given, str) else to_json(given)
-        if len(self._seen) < _REMEMBERED_IDS:
+        name = name_of(example, position)
+        if example.get("id") is not None and len(self._seen) < _REMEMBERED_IDS:
             content = int.from_bytes(key[:8], "big")
             found = self._seen.setdefault(hash(name), position << _CONTENT | content)
             if found & ((1 << _CONTENT) - 1) != content:
+                hint = " (a number and the same text are one)" if name.lstrip("-")[:1].isdigit() else ""
                 raise DatasetError(
                     f"Rows {found >> _CONTENT} and {position} of {_called(self._stream)} are different examples with one "
-                    f"id, {name!r}. Give each its own, or take the id from another column (--field id=COLUMN)."
+                    f"id, {name!r}{hint}. Give each its own, or take the id from another column (--field id=COLUMN)."
                 )
-        return f"#{name}" if name.startswith("#") else name
+        return name
 
 
 def _label(stream: Stream, example: Mapping[str, Any]) -> str:

@@ -9,9 +9,24 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.errors import DatasetError
+from context_bench.store.encoding import to_json
 
 Placed = tuple[int, Mapping[str, Any]]
 """An example behind its place."""
+
+
+def name_of(example: Mapping[str, Any], position: int) -> str:
+    """Return what an example is called wherever a person sees it: its id as text.
+
+    An id that is no text is written as JSON, so that ``7`` and ``"7"`` have one name and do not go together in a dataset. An
+    example without one is called ``#<position>``; a given id that begins with ``#`` gets one more, so that the two never
+    collide.
+    """
+    given = example.get("id")
+    if given is None:
+        return f"#{position}"
+    name = given if isinstance(given, str) else to_json(given)
+    return f"#{name}" if name.startswith("#") else name
 
 
 @frozen
@@ -38,7 +53,7 @@ class RandomSample:
 
 @frozen
 class ById:
-    """Takes the examples with these ids; ``#7`` is the one in place 7 when it has no id of its own."""
+    """Takes the examples with these names, as results show them; ``#7`` is the one in place 7, which has no id of its own."""
 
     ids: tuple[str, ...]
 
@@ -50,8 +65,7 @@ class ById:
         """
         wanted, missing = set(self.ids), dict.fromkeys(self.ids)
         for position, example in examples:
-            given = example.get("id")
-            name = f"#{position}" if given is None else str(given)
+            name = name_of(example, position)
             if name in wanted:
                 missing.pop(name, None)
                 yield position, example
