@@ -20,6 +20,15 @@ FORMS = {
     "capitals": "<THINK>{0}</THINK>{1}",
     "thinking": "<thinking>{0}</thinking>{1}",
     "an attribute": '<thinking effort="high">{0}</thinking>{1}',
+    "a tag without a body": "<think/>{1}",
+    "a tag without a body, with a blank": "<thinking />\n{1}",
+    "a tag without a body that ends the reasoning": "<think>{0}<think/>{1}",
+    "a closing tag with two strokes": "<think>{0}</think/>{1}",
+    "blanks in the tags": "< think >{0}</ think >{1}",
+    "blanks around the stroke": "< think >\n{0}\n< / think >\n{1}",
+    "a blank behind the name": "<think >{0}</think >{1}",
+    "a lone closing tag with blanks": "{0}</ think >{1}",
+    "minimax": "<mm:think>{0}</mm:think>{1}",
     "thought": "<thought>{0}</thought>{1}",
     "reasoning": "<reasoning>{0}</reasoning>{1}",
     "scratchpad": "<scratchpad>{0}</scratchpad>{1}",
@@ -64,6 +73,10 @@ WHOLE = [
     '```python\nprompt = """\n<think>\nHm.\n</think>\n"""\n```',
     "I think, therefore [THINKING] I am.",
     "x = a<|b",
+    "if a < think > b: pass",
+    "a < thought > b and b < analysis > c",
+    "Write `<think/>` first.",
+    "<thinker/> and <think-twice/>",
 ]
 
 
@@ -79,6 +92,12 @@ def test_every_form_leaves_the_answer(form: str, answer: str, thought: str) -> N
 @pytest.mark.parametrize("form", [FORMS[name] for name in ("think", "a lone closing tag", "harmony", "magistral")])
 def test_the_reasoning_is_kept(form: str) -> None:
     assert part_answer(form.format("Rome? No.", "Paris")).reasoning == "Rome? No."
+
+
+def test_a_tag_without_a_body_takes_nothing_with_it() -> None:
+    assert part_answer("Before <think/> after") == ("Before  after", "")
+    assert part_answer("Before<thinking/>after") == ("Before after", "")
+    assert part_answer("<think>Rome?<think/>Paris") == ("Paris", "Rome?")
 
 
 @pytest.mark.parametrize("text", WHOLE)
@@ -141,6 +160,10 @@ PIECES = (
         "assistantfinal",
         "<|begin_of_solution|>",
         "</thought>",
+        "<think/>",
+        "< think >",
+        "</ think >",
+        "< ",
     ),
 )
 
@@ -168,10 +191,13 @@ def test_parting_twice_is_parting_once() -> None:
         "</think>" * 50000,
         "```\n<think>\n" * 30000,
         "<think " * 50000,
+        "< think >" * 50000,
+        "<think/>" * 50000,
+        "<think" + " " * 200000,
         '"<|endoftext|>"' * 20000,
         "<|channel|>final<|message|>" * 30000,
     ],
-    ids=range(9),
+    ids=range(12),
 )
 def test_a_hostile_text_takes_time_in_proportion(text: str) -> None:
     started = time.process_time()

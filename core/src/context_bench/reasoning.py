@@ -6,13 +6,13 @@ import re
 from bisect import bisect
 from typing import NamedTuple
 
-MAY_PART = re.compile(r"<[/|｜\w]|\[/?THINK\]|◁/?think▷|assistantfinal", re.IGNORECASE)
+MAY_PART = re.compile(r"<[ \t]?[/|｜\w]|\[/?THINK\]|◁/?think▷|assistantfinal", re.IGNORECASE)
 """Found in every text that has a mark, and in some without."""
 
 _NAMES = "think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|inner_monologue"
 _TAG = re.compile(
     rf"""
-    <(?P<close>/?)(?:seed:|ant)?(?:(?P<answer>answer)|{_NAMES})(?:\s[^<>\n]*)?>
+    <(?P<gap>[ \t]?)(?P<close>/?)[ \t]?(?:seed:|mm:|ant)?(?:(?P<answer>answer)|{_NAMES})(?:\s[^<>\n]*?)?(?P<empty>/?)>
     | \[(?P<close2>/?)THINK\]
     | ◁(?P<close3>/?)think▷
     | <\|(?:begin|start|(?P<close4>end))_(?:of_)?(?:thought|thinking)\|>
@@ -115,15 +115,17 @@ def _turn(text: str) -> str:
 def _without_tags(text: str) -> Step:
     kept: list[str] = []
     reasoning: list[str] = []
-    position, is_open = 0, False
+    position, is_open, is_marked = 0, False, False
     mentions = _Mentions(text)
-    for tag in _TAG.finditer(text):
-        closes = any(tag[f"close{number}"] for number in ("", *range(2, 6)))
+    tags = list(_TAG.finditer(text))
+    last_closing = max((tag.start() for tag in tags if _closes(tag)), default=-1)
+    for tag in tags:
+        closes = _closes(tag)
         if tag["answer"]:
             if is_open and not closes:  # the answer begins, and nothing closed the reasoning
                 reasoning.append(text[position : tag.start()])
                 position, is_open = tag.start(), False
-        elif closes:
+        elif closes or (tag["empty"] and is_open):  # some models end their reasoning with <think/>
             if not is_open and mentions.is_closing(tag, position):
                 continue
             thought = text[position : tag.start()]
@@ -133,12 +135,18 @@ def _without_tags(text: str) -> Step:
             reasoning.append(thought)
             position, is_open = tag.end(), False
         elif not is_open and not mentions.is_opening(tag, position):
+            if tag["gap"] and tag.start() > last_closing:
+                continue  # `a < think > b` is no tag where none closes
             kept.append(text[position : tag.start()])
-            position, is_open = tag.end(), True
-    if not reasoning and not is_open:
+            position, is_open, is_marked = tag.end(), not tag["empty"], True
+    if not reasoning and not is_marked:
         return Step(text)
     (reasoning if is_open else kept).append(text[position:])
     return Step(_joined(kept), tuple(thought.strip() for thought in reasoning if thought.strip()))
+
+
+def _closes(tag: re.Match[str]) -> bool:
+    return any(tag[f"close{number}"] for number in ("", *range(2, 6)))
 
 
 def _unwrapped(text: str) -> str:
