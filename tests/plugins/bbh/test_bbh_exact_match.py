@@ -6,7 +6,7 @@ import math
 import pickle
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from context_bench_bbh import BBHExactMatch
@@ -102,6 +102,7 @@ def test_any_values_are_scored_or_not(answer, answers, response):
     assert scores in ({}, {"bbh_exact_match": 0.0}, {"bbh_exact_match": 1.0})
 
 
+@example("0\x1f\n0")
 @given(st.text().filter(lambda text: text.strip(" \t\r\n*`.") and "answer" not in text.lower()))
 def test_a_target_is_right_wherever_it_is_stated(target):
     line = target.strip().split("\n")[0]

@@ -9,7 +9,11 @@ from typing import Any
 from context_bench.answers import NO_ANSWER, answer_of, gold
 from context_bench.records import Scores
 
-_AROUND = " \t\r\n*`"
+# bold type, code, and all that str.strip() takes for space
+_AROUND = (
+    "*`\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
+    "\u202f\u205f\u3000"
+)
 
 
 class BBHExactMatch:
