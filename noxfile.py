@@ -83,7 +83,7 @@ def check(session: nox.Session) -> None:
     run_nox("build", {})
     environment = {"CONTEXT_BENCH_WHEELS": str(WHEELS)}
     with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
-        outcomes = list(pool.map(lambda job: run_nox(job, environment), jobs))
+        outcomes = list(pool.map(lambda job: run_nox(job, environment, *only(job)), jobs))
     print("\n".join(table_of(outcomes)), flush=True)
     failed = [outcome.job for outcome in outcomes if not outcome.good]
     skipped = f", without Python {', '.join(MISSING)}, which is not installed" if MISSING else ""
@@ -102,9 +102,18 @@ def table_of(outcomes: list[Outcome]) -> list[str]:
     return lines
 
 
-def run_nox(job: str, environment: dict[str, str]) -> Outcome:
+def only(job: str) -> list[str]:
+    """Return the arguments that leave out what other sessions of `check` run with the same Python.
+
+    On the main one each plugin is tested alone, and all together on the others, so that together there only those tests
+    are left that run on one Python.
+    """
+    return ["--", "-m", "one_python"] if job == f"plugins-{MAIN}" and len(PYTHONS) > 1 else []
+
+
+def run_nox(job: str, environment: dict[str, str], *arguments: str) -> Outcome:
     started = monotonic()
-    command = [sys.executable, "-m", "nox", "--non-interactive", "-s", job]
+    command = [sys.executable, "-m", "nox", "--non-interactive", "-s", job, *arguments]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
