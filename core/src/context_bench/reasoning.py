@@ -6,9 +6,6 @@ import re
 from bisect import bisect
 from typing import NamedTuple
 
-MAY_PART = re.compile(r"<[ \t]?[/|｜\w]|\[/?THINK\]|◁/?think▷|assistantfinal", re.IGNORECASE)
-"""Found in every text that has a mark, and in some without."""
-
 _NAMES = "think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|inner_monologue"
 _TAG = re.compile(
     rf"""

@@ -13,7 +13,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
-from context_bench.runner import admission, call
+from context_bench.runner import admission, call, limits
 from context_bench.runner.limits import Limiter
 from context_bench.runner.rate_headers import pause, wait_asked_for
 from context_bench.store.runfile import RunFile
@@ -48,7 +48,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(admission, "monotonic", clock)
-    monkeypatch.setattr(admission, "Limiter", partial(Limiter, clock=clock))
+    monkeypatch.setattr(limits, "monotonic", clock)
+    monkeypatch.setattr(limits, "Limiter", partial(Limiter, clock=clock))
     monkeypatch.setattr(call, "monotonic", clock)
     monkeypatch.setattr(call._ThreadSleeper, "sleep", lambda self, seconds: clock.sleep(seconds))
     return clock

@@ -63,8 +63,8 @@ class Parameter:
         help: What it means, in a sentence or two without the name.
         flags: Its flags; empty where the command line has none.
         metavar: What the flag's value is called in help.
-        unset: What help says of the default, where that needs words.
-        key: Its place in the project file: ``run.limit``; None where the file has none.
+        unset: What help says of the default; the value itself, where there is one and nothing else is said.
+        key: Its place in the project file; ``run.`` and its flag, unless it says otherwise; None where the file has none.
         python: Its name in ``evaluate()``; None where that has another way to say it.
         told: What ``evaluate()`` says of it; empty takes ``help``.
         commands: The commands that take its flags.
@@ -79,7 +79,7 @@ class Parameter:
     flags: tuple[str, ...] = ()
     metavar: str | None = None
     unset: str = ""
-    key: str | None = None
+    key: str | None = ""
     python: str | None = ""
     told: str = ""
     commands: tuple[str, ...] = PLANNED
@@ -145,8 +145,12 @@ def named(request: type, attributes: list[Any]) -> list[Any]:
 def _checked(attribute: Any) -> Any:
     declared: Parameter = attribute.metadata["parameter"]
     python = attribute.name if declared.python == "" else declared.python
-    declared = evolve(declared, name=attribute.name, python=python)
     default, where = declared.default, python or attribute.name
+    long = next((flag for flag in declared.flags if flag.startswith("--")), None)
+    key = declared.key or (f"run.{long[2:]}" if declared.key == "" and long else None)
+    is_value = isinstance(default, str | int | float) and not isinstance(default, bool)
+    unset = declared.unset or (str(default) if is_value else "")
+    declared = evolve(declared, name=attribute.name, python=python, key=key, unset=unset)
 
     def convert(value: Any) -> Any:
         if value is None or value is default:  # nobody gave it

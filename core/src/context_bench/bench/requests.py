@@ -98,6 +98,7 @@ class Request:
         metavar="TARGET=SOURCE",
         keyed=True,
         told='Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.',
+        key=None,
     )
     inputs: tuple[str, ...] = parameter(
         names(is_repeated=True),
@@ -147,7 +148,6 @@ class Request:
         "At most N examples of each dataset.",
         *("-n", "--limit", "--max-examples"),
         metavar="N",
-        key="run.limit",
         python="max_examples",
     )
     sample: int | None = parameter(
@@ -156,7 +156,6 @@ class Request:
         "N examples of each dataset at random, instead of the first.",
         "--sample",
         metavar="N",
-        key="run.sample",
         told="Takes so many examples of each dataset at random, instead of the first ``max_examples``.",
     )
     seed: int = parameter(
@@ -165,8 +164,6 @@ class Request:
         "Seed of --sample.",
         "--seed",
         metavar="S",
-        unset="0",
-        key="run.seed",
         told="Seed of that sample: the same seed takes the same examples.",
     )
     ids: tuple[str, ...] = parameter(
@@ -175,7 +172,6 @@ class Request:
         "Only the examples with these ids.",
         "--ids",
         metavar="A,B",
-        key="run.ids",
         told="Takes only the examples with these ids.",
     )
     samples: int = parameter(
@@ -184,8 +180,6 @@ class Request:
         "Give each example K times.",
         "--samples",
         metavar="K",
-        unset="1",
-        key="run.samples",
         keyed=True,
         told="How often each example is given to each system.",
     )
@@ -195,8 +189,6 @@ class Request:
         "Give each example to all systems in turn, or all examples to one system first.",
         "--order",
         metavar="[interleaved|system]",
-        unset="interleaved",
-        key="run.order",
         told=(
             '``"interleaved"`` gives each example to all systems before the next example; ``"system"`` gives all '
             "examples to one system before the next system."
@@ -209,7 +201,6 @@ class Request:
         "--max-workers",
         metavar="N",
         unset="up to 64 for an endpoint, 8 for programs, else 1",
-        key="run.max-workers",
         told=(
             "Calls in flight. None takes up to 64 where a system names an endpoint, 8 when one waits for a "
             "network or a process, else 1."
@@ -221,15 +212,14 @@ class Request:
         "What one row may take, retries and scoring included.",
         "--deadline",
         metavar="SECONDS",
-        key="run.deadline",
         commands=_RESUMED,
         told="Seconds that one row may take, retries and scoring included.",
     )
     requests_per_minute: float | None = parameter(
-        number(), None, "Requests a minute for each endpoint.", "--rpm", metavar="N", key="run.rpm"
+        number(), None, "Requests a minute for each endpoint.", "--rpm", metavar="N"
     )
     tokens_per_minute: float | None = parameter(
-        number(), None, "Tokens a minute for each endpoint.", "--tpm", metavar="N", key="run.tpm"
+        number(), None, "Tokens a minute for each endpoint.", "--tpm", metavar="N"
     )
     max_failed: float | None = parameter(
         share(),
@@ -238,7 +228,6 @@ class Request:
         "--max-failed",
         metavar="PERCENT",
         unset="1",
-        key="run.max-failed",
         commands=_TOLD,
         told="Share of rows that may fail; the run stops when more must.",
     )
@@ -247,7 +236,6 @@ class Request:
         False,
         "Go on where the first ten rows of a system, or later thirty in a row, fail with one cause; else the run stops there.",
         "--keep-going",
-        key="run.keep-going",
         commands=_TOLD,
         told="Whether to go on where the first ten rows of a system, or later thirty in a row, fail with one cause.",
     )
@@ -257,7 +245,6 @@ class Request:
         "Exactly these evaluators, instead of the automatic ones.",
         "--evaluators",
         metavar="A,B",
-        key="run.evaluators",
         commands=_SCORED,
         keyed=True,
         told=(
@@ -271,7 +258,6 @@ class Request:
         "Add an evaluator to the automatic ones.",
         "--also",
         metavar="NAME",
-        key="run.also",
         commands=_SCORED,
         keyed=True,
         told="Evaluators added to the automatic ones.",
@@ -282,7 +268,6 @@ class Request:
         "Leave an evaluator out.",
         "--without",
         metavar="NAME",
-        key="run.without",
         commands=_SCORED,
         keyed=True,
         told="Evaluators left out.",
@@ -293,7 +278,6 @@ class Request:
         "Let auto-wired evaluators use network or executes-model-code.",
         "--allow",
         metavar="CAPABILITY",
-        key="run.allow",
         commands=_SCORED,
         keyed=True,
         told='Capabilities that auto-wired evaluators may use, such as ``"network"``.',
@@ -338,7 +322,6 @@ class Request:
         "Exactly these metrics, instead of those that are on by default: NAME or NAME:option=value,...",
         "--metrics",
         metavar="A,B",
-        key="run.metrics",
         commands=_SCORED,
         told="Exactly these, as objects or names, ``NAME:option=value``. None takes those that are on by default.",
     )
@@ -359,7 +342,6 @@ class Request:
         "--score-field",
         metavar="KEY",
         unset="each dataset's headline",
-        key="run.score-field",
         commands=_SCORED,
         told='Score that the usual metrics look at; ``"score"`` is each row\'s headline.',
     )
@@ -369,8 +351,6 @@ class Request:
         "Score that passes.",
         "--threshold",
         metavar="X",
-        unset="0.7",
-        key="run.threshold",
         commands=_SCORED,
         told="What passes, for the usual metrics.",
     )
@@ -380,8 +360,6 @@ class Request:
         "What counts tokens where an endpoint reports none: words, or an installed tokenizer.",
         "--tokenizer",
         metavar="NAME",
-        unset="words",
-        key="run.tokenizer",
     )
     text_fields: tuple[str, ...] | None = parameter(
         names(),
@@ -389,7 +367,6 @@ class Request:
         "Fields whose tokens count as the prompt, instead of context, question and their like.",
         "--text-fields",
         metavar="A,B",
-        key="run.text-fields",
         told="Fields whose tokens count as the prompt; None takes context, question and their like.",
     )
     keep_examples: bool = parameter(
@@ -409,6 +386,7 @@ class Request:
         commands=_TOLD,
         stored=False,
         told="Whether to show progress on standard error.",
+        key=None,
     )
     log_format: str = parameter(
         text("text", "json", about="log format"),
@@ -416,10 +394,10 @@ class Request:
         "How progress is told where there is no terminal.",
         "--log-format",
         metavar="[text|json]",
-        unset="text",
         commands=_TOLD,
         stored=False,
         told='How progress is told where there is no terminal: ``"text"`` or ``"json"``.',
+        key=None,
     )
     run_file: str | None = parameter(
         path(),
@@ -431,6 +409,7 @@ class Request:
         commands=("run",),
         stored=False,
         told="Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.",
+        key=None,
     )
     reuse: tuple[str, ...] = parameter(
         names(is_repeated=True),
@@ -441,6 +420,7 @@ class Request:
         python=None,
         commands=("run",),
         stored=False,
+        key=None,
     )
     locked: str | None = parameter(path(), None, "Lock file that the wiring must match.", python=None)
 

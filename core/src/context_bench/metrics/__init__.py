@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from context_bench.metrics.ranking import ParetoRank
 from context_bench.metrics.scores import (
     Agreement,
     Counts,
     MeanScore,
+    ParetoRank,
     PassRate,
     PerDatasetBreakdown,
     check_score_field,

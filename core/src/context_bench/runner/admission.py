@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -21,58 +21,22 @@ from context_bench.runner.endpoints import (
     steps_of_system,
     usual_workers,
 )
-from context_bench.runner.failures import DeadSystemError
 from context_bench.runner.job import Job
-from context_bench.runner.limits import FULL, Limiter, Line
 from context_bench.runner.parts import Slot
-from context_bench.runner.rate_headers import headers_of, is_refusal, pause, wait_asked_for
-from context_bench.runner.stopping import Stop, message_of
+from context_bench.runner.stopping import Stop
+
+if TYPE_CHECKING:
+    from context_bench.runner.limits import Road
 
 __all__ = ["Admission", "PauseEndedError", "Place", "close_systems", "endpoint_of", "max_tokens_of", "model_of"]
 __all__ += ["usual_workers"]
 
 _MOST_REFUSALS = 10
 _GLANCE = 0.25
-_ONLY_REFUSALS = 120.0
 
 
 class PauseEndedError(Exception):
     """A system waited to ask again when the run was stopped."""
-
-
-class Road:
-    """The way to one endpoint; slots that ask the same endpoint share it.
-
-    Attributes:
-        endpoint: Its address; None for a system that has none.
-        limiter: Its limits.
-        line: Who waits for them.
-    """
-
-    def __init__(self, endpoint: str | None, limiter: Limiter) -> None:
-        self.endpoint = endpoint
-        self.limiter = limiter
-        self.line = Line()
-        self._refused_since: float | None = None
-
-    def answered(self) -> None:
-        """Take note that the endpoint has answered."""
-        self._refused_since = None
-
-    def check(self, error: BaseException) -> None:
-        """Take note that the endpoint has refused.
-
-        Raises:
-            DeadSystemError: It has done nothing else for two minutes.
-        """
-        now = monotonic()
-        if self._refused_since is None:
-            self._refused_since = now
-        elif now - self._refused_since > _ONLY_REFUSALS:
-            raise DeadSystemError(
-                f"{self.endpoint or 'The system'} has refused every request for {now - self._refused_since:.0f} s "
-                f"(--keep-going goes on): {message_of(error)}"
-            )
 
 
 class Admission:
@@ -116,19 +80,13 @@ class Admission:
         self.cost: dict[int, float] = {}
         self.is_limited = requests_per_minute is not None or tokens_per_minute is not None or bool(self.governors)
         self._lock = Lock()
+        self._limits = workers, requests_per_minute, tokens_per_minute, grows, learned or {}
+        self._endpoints: dict[int, str | None] = {}
         self._roads: dict[int, Road] = {}
         self._listening: list[Any] = []
         self._pausing: dict[asyncio.Task[Any], tuple[asyncio.AbstractEventLoop, float]] = {}
-        roads: dict[str, Road] = {}
         for slot in slots:
-            endpoint = endpoint_of(slot.system)
-            name = endpoint or f"slot {slot.number}"
-            if name not in roads:
-                known = requests_per_minute, tokens_per_minute
-                is_gentle, before = endpoint is not None, (learned or {}).get(name)
-                limiter = Limiter(workers, *known, gentle=is_gentle, grows=grows and is_gentle, learned=before)
-                roads[name] = Road(endpoint, limiter)
-            self._roads[slot.number] = roads[name]
+            endpoint = self._endpoints[slot.number] = endpoint_of(slot.system)
             self.in_flight[slot.number] = self.retried[slot.number] = 0
             self.is_limited = self.is_limited or endpoint is not None
             self._listen(slot)
@@ -137,12 +95,21 @@ class Admission:
     @property
     def learned(self) -> dict[str, dict[str, Any]]:
         """What was learned of the limits of endpoints, for the next session."""
-        roads = {road.endpoint: road.limiter.learned for road in self._roads.values() if road.endpoint is not None}
+        with self._lock:
+            made = list(self._roads.values())
+        roads = {road.endpoint: road.limiter.learned for road in made if road.endpoint is not None}
         return {endpoint: learned for endpoint, learned in roads.items() if learned}
 
     def road(self, slot: Slot) -> Road:
-        """Return the road of a slot."""
-        return self._roads[slot.number]
+        """Return the road of a slot, made when it is first needed; slots of one endpoint share it."""
+        with self._lock:
+            if slot.number not in self._roads:
+                from context_bench.runner.limits import road_to  # a run on the caller's thread asks for no leave
+
+                endpoint = self._endpoints[slot.number]
+                same = (made for made in self._roads.values() if endpoint is not None and made.endpoint == endpoint)
+                self._roads[slot.number] = next(same, None) or road_to(endpoint, slot.number, *self._limits)
+            return self._roads[slot.number]
 
     def enter(self, job: Job, attempt: int = 1, is_first: bool = False) -> Place | float:
         """Return leave to make a call; or the seconds after which to ask again.
@@ -153,13 +120,13 @@ class Admission:
             is_first: Whether the call stands first in the line; one that has not lined up goes only where none stands.
         """
         slot = job.slot
-        road = self._roads[slot.number]
+        road = self.road(slot)
         line = road.line
         if not is_first and len(line):
             return _GLANCE
         wait = road.limiter.enter(job.input_tokens)
         if wait > 0:
-            line.note(wait != FULL, monotonic())
+            line.note(wait, monotonic())
             return min(wait, _GLANCE)
         with self._lock:
             self.in_flight[slot.number] += 1
@@ -171,7 +138,7 @@ class Admission:
 
     def leave(self, slot: Slot, cost: float | None) -> None:
         """Count a call as ended."""
-        road = self._roads[slot.number]
+        road = self.road(slot)
         road.limiter.leave()
         with self._lock:
             self.in_flight[slot.number] -= 1
@@ -199,6 +166,8 @@ class Admission:
         """
 
         def told(error: BaseException, wait: float) -> float:
+            from context_bench.runner.rate_headers import is_refusal
+
             if is_refusal(error):
                 raise error
             self.retry(slot)
@@ -328,6 +297,8 @@ class Place:
 
     def refused(self, error: BaseException, seconds: float, attempt: int) -> float | None:
         """Learn from an error, and return the seconds after which to ask again; None when that is of no use."""
+        from context_bench.runner.rate_headers import headers_of, is_refusal, pause, wait_asked_for
+
         if not is_refusal(error):
             return None
         asked = wait_asked_for(error)

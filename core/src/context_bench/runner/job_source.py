@@ -72,6 +72,7 @@ class Feed:
     ) -> None:
         self._slots = tuple(slots)
         self._streams = tuple(streams)
+        self._stream_of = {stream.number: stream for stream in self._streams}
         self._wire = wire
         self._workbench = workbench
         self._samples = samples
@@ -144,7 +145,7 @@ class Feed:
             stored: StoredExample | None = None
             tokens = None
             for slot in slots:
-                sent = shown(slot, self._stream(dataset), example)
+                sent = shown(slot, self._stream_of[dataset], example)
                 seen = key if slot.reads is None and sent is example else example_key(sent, slot.reads)
                 for sample in range(self._samples_of(slot, wiring)):
                     identity = RowId(dataset, position, slot.number, sample)
@@ -201,9 +202,6 @@ class Feed:
         if held and held[0] != fed.key:
             self._changed.add(place)  # the first of its rows writes it anew
         return place in self._changed
-
-    def _stream(self, number: int) -> Stream:
-        return next(stream for stream in self._streams if stream.number == number)
 
     def _wiring(self, label: str) -> LabelWiring:
         if label not in self._wirings:

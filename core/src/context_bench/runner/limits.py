@@ -12,14 +12,17 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
+from context_bench.runner.failures import DeadSystemError
 from context_bench.runner.growth import Growth
 from context_bench.runner.rate_headers import REQUESTS, TOKENS, advice_in
 from context_bench.runner.rates import Rates
+from context_bench.runner.stopping import message_of
 
 FULL = 0.0625
 """What :meth:`Limiter.enter` returns when as many calls are in flight as may be: whoever ends one says so."""
 
 _GENTLE_SECONDS, _GENTLE_RATE = 0.22, 300.0
+_ONLY_REFUSALS = 120.0
 
 
 class Limiter:
@@ -199,11 +202,11 @@ class Line:
         if first is not None:
             first.wake()
 
-    def note(self, is_throttled: bool, now: float) -> None:
-        """Say what the first one waits for from now on: a rate, or one of our own places."""
+    def note(self, wait: float, now: float) -> None:
+        """Say what :meth:`Limiter.enter` told the first one: it waits for a rate, or for one of our own places."""
         with self._lock:
             self._throttled = self._throttled_until(now)
-            self._throttled_since = now if is_throttled else None
+            self._throttled_since = None if wait == FULL else now
 
     def _first(self) -> Waiter | None:
         if self._again:
@@ -212,3 +215,56 @@ class Line:
 
     def _throttled_until(self, now: float) -> float:
         return self._throttled + (0.0 if self._throttled_since is None else max(0.0, now - self._throttled_since))
+
+
+class Road:
+    """The way to one endpoint; slots that ask the same endpoint share it.
+
+    Attributes:
+        endpoint: Its address; None for a system that has none.
+        limiter: Its limits.
+        line: Who waits for them.
+    """
+
+    def __init__(self, endpoint: str | None, limiter: Limiter) -> None:
+        self.endpoint = endpoint
+        self.limiter = limiter
+        self.line = Line()
+        self._refused_since: float | None = None
+
+    def answered(self) -> None:
+        """Take note that the endpoint has answered."""
+        self._refused_since = None
+
+    def check(self, error: BaseException) -> None:
+        """Take note that the endpoint has refused.
+
+        Raises:
+            DeadSystemError: It has done nothing else for two minutes.
+        """
+        now = monotonic()
+        if self._refused_since is None:
+            self._refused_since = now
+        elif now - self._refused_since > _ONLY_REFUSALS:
+            raise DeadSystemError(
+                f"{self.endpoint or 'The system'} has refused every request for {now - self._refused_since:.0f} s "
+                f"(--keep-going goes on): {message_of(error)}"
+            )
+
+
+def road_to(
+    endpoint: str | None,
+    number: int,
+    most: int,
+    requests_per_minute: float | None,
+    tokens_per_minute: float | None,
+    grows: bool,
+    learned: Mapping[str, Mapping[str, Any]],
+) -> Road:
+    """Return the road to an endpoint, or to a slot that names none; see :class:`Admission` for the rest.
+
+    Only an endpoint is asked gently, and few at once in the beginning: a slot without one is asked by nobody else.
+    """
+    is_gentle, before = endpoint is not None, learned.get(endpoint or f"slot {number}")
+    known = requests_per_minute, tokens_per_minute
+    return Road(endpoint, Limiter(most, *known, gentle=is_gentle, grows=grows and is_gentle, learned=before))

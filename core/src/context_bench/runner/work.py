@@ -12,7 +12,6 @@ from context_bench.records import Failure, Usage
 from context_bench.runner.answer import Answer, Bill, Measured, Timing, models_of, reported_cost, take_apart
 from context_bench.runner.job import Job
 from context_bench.runner.parts import Scorer
-from context_bench.runner.rate_headers import is_refusal
 from context_bench.runner.scoring import Scoring, scores_only
 from context_bench.runner.stopping import is_ours
 from context_bench.secrecy import Secrecy
@@ -71,6 +70,8 @@ class Workbench:
         except BaseException as error:
             if is_ours(error):
                 raise
+            from context_bench.runner.rate_headers import is_refusal
+
             if is_refusal(error):
                 raise AskedTooOftenError from error
             return self.failed(job, error, perf_counter() - started)

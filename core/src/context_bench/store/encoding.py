@@ -100,7 +100,7 @@ def to_json(value: Any) -> str:
     """
     plain = value if _is_plain(value) else _jsonable(value, "")
     text = _readable(plain)
-    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(plain, DEEPEST):
+    if _may_be_deeper(text) and _is_deeper(plain, DEEPEST):
         raise UnstorableError("", value, f"is nested deeper than {DEEPEST}")
     return text if _encodable(text) else _readable(_without_surrogates(plain))
 
@@ -117,9 +117,14 @@ def from_json(text: str) -> Any:
         raise StoreError(f"A stored value is damaged: it is nested deeper than {DEEPEST}.") from None
     except ValueError as error:
         raise StoreError(f"A stored value is damaged: {error}.") from error
-    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(found, DEEPEST):
+    if _may_be_deeper(text) and _is_deeper(found, DEEPEST):
         raise StoreError(f"A stored value is damaged: it is nested deeper than {DEEPEST}.")
     return found
+
+
+def _may_be_deeper(text: str) -> bool:
+    """Whether JSON has brackets enough to be too deep; a short text has not, and most texts are short."""
+    return len(text) > 2 * DEEPEST and text.count("[") + text.count("{") > DEEPEST
 
 
 def _is_deeper(value: Any, deepest: int) -> bool:
