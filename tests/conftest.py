@@ -1,12 +1,16 @@
-"""What all tests share: patience, a Ctrl-C that works, and the way to the recorded benchmark data."""
+"""What all tests share: patience, a Ctrl-C that works, the recorded benchmark data, the command line, and a model that counts."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -42,6 +46,114 @@ def shared() -> Callable[[str], Path]:
         return found
 
     return path
+
+
+class Done(NamedTuple):
+    """What a command left: its exit code, standard output and standard error."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def context_bench(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., Done]:
+    """Run the command line in an empty folder."""
+    from context_bench.cli import execute
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def call(*arguments: str) -> Done:
+        code = execute([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Done(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def jsonl(tmp_path: Path) -> Callable[..., str]:
+    """Write rows to a JSONL file and return its name."""
+
+    def write(rows: list[Any], name: str = "rows.jsonl") -> str:
+        text = "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return name
+
+    return write
+
+
+class CountingModel(str):
+    """The address of a model that counts words, and behind ``/half`` of a proxy that leaves every second word out.
+
+    Attributes:
+        asked: The requests, each with its path.
+        extra: What a reply to a path says besides of its usage.
+    """
+
+    asked: list[dict[str, Any]]
+    extra: Callable[[str], Mapping[str, Any]]
+
+    def reply(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append({"path": path, **body})
+        words = [word for message in body["messages"] for word in str(message["content"]).split()]
+        if path.startswith("/half"):
+            words = words[::2]
+        usage = {"prompt_tokens": len(words), "completion_tokens": 1, **self.extra(path)}
+        message = {"role": "assistant", "content": words[0]}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return {"model": body["model"], "choices": [choice], "usage": usage}
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingModel]:
+    """A model on loopback that counts words."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            content = json.dumps(found.reply(self.path, body)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    found = CountingModel(f"http://127.0.0.1:{server.server_port}")
+    found.asked, found.extra = [], lambda path: {}
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield found
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+COUNTED_ROWS = [
+    {"id": "a", "context": "one two three four five six seven", "question": "which?", "answer": "one"},
+    {"id": "b", "context": "one two three four five six seven", "question": "which?", "answer": "two"},
+]
+
+
+@pytest.fixture
+def counted_rows(jsonl: Callable[..., str]) -> str:
+    """The name of a file of two rows, seven words each."""
+    return jsonl(COUNTED_ROWS)
+
+
+@pytest.fixture
+def proxies(model: CountingModel, counted_rows: str) -> list[str]:
+    """The arguments of a run that measures the model and the proxy before it on those rows."""
+    asked = ["--proxy", f"{model}/half", "--name", "half", "--proxy", model, "--name", "direct", "--model", "m"]
+    return [*asked, "--dataset", counted_rows, "--quiet", "--format", "json"]
 
 
 if find_spec("datasets"):

@@ -12,14 +12,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import ceil
 from random import Random
 from typing import NamedTuple
 
 from limit_simulation import Server, cells
+from loopback import Chat, Loopback
 from side_by_side import is_quick
 
 
@@ -62,22 +61,17 @@ POINTS = (
 )  # fmt: skip
 
 
-class Endpoint(ThreadingHTTPServer):
+class Endpoint(Loopback):
     """A chat endpoint that counts."""
 
-    daemon_threads = True
-    request_queue_size = 512
-
     def __init__(self, point: Point) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
         self.point = point
         self.counting = Server(point.limit, point.window, point.kind, point.begun)
-        self.lock = threading.Lock()
         self.random = Random(3)
         self.admitted: list[tuple[float, float]] = []
         self.refused = self.burst = 0
         self.first_refused = 0.0
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__(_Handler)
 
     def found(self, seconds: float) -> dict[str, float]:
         """Return what came of a run."""
@@ -93,16 +87,11 @@ class Endpoint(ThreadingHTTPServer):
             "seconds": seconds,
         }
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is none of its business."""
 
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Chat):
     server: Endpoint
 
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+    def answer(self) -> None:
         server, point, now = self.server, self.server.point, time.monotonic()
         with server.lock:
             tokens = int(point.tokens * server.random.uniform(0.5, 1.5))
@@ -116,30 +105,13 @@ class _Handler(BaseHTTPRequestHandler):
             seconds = server.random.uniform(*point.seconds)
         if is_admitted:
             time.sleep(seconds)
-        usage = {"prompt_tokens": tokens // 2, "completion_tokens": tokens - tokens // 2, "total_tokens": tokens}
-        choice = {"index": 0, "message": {"role": "assistant", "content": "because"}, "finish_reason": "stop"}
-        answer = {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": "m",
-            "choices": [choice],
-            "usage": usage,
-        }
-        body = json.dumps(answer if is_admitted else {"error": {"message": "slow down"}}).encode()
-        self.send_response(200 if is_admitted else 429)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
+        headers = {}
         if point.says == "Retry-After" and not is_admitted:
-            self.send_header("Retry-After", str(ceil(again)))
+            headers["Retry-After"] = str(ceil(again))
         if point.says == "ratelimit":
             for name, value in (("limit", point.limit), ("remaining", int(left)), ("reset", f"{reset:.3f}s")):
-                self.send_header(f"x-ratelimit-{name}-requests", str(value))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments: object) -> None:
-        pass
+                headers[f"x-ratelimit-{name}-requests"] = str(value)
+        self.reply(is_admitted, tokens, headers)
 
 
 def ask(point: Point) -> dict[str, float]:
@@ -148,7 +120,7 @@ def ask(point: Point) -> dict[str, float]:
     from context_bench.systems import OpenAIProxy
 
     with Endpoint(point) as endpoint:
-        system = OpenAIProxy(f"http://127.0.0.1:{endpoint.server_port}/v1", model="m")
+        system = OpenAIProxy(f"{endpoint.url}/v1", model="m")
         examples = [{"id": str(n), "context": "c", "question": "why?", "answer": "because"} for n in range(point.rows)]
         begun = time.monotonic()
         result = evaluate(system, examples, progress=False, max_workers=64)

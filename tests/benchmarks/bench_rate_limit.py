@@ -8,14 +8,11 @@ jitter; inspect_ai has the adaptive connections that it has by default, with 64 
 
 from __future__ import annotations
 
-import json
-import threading
 import time
 from collections import deque
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
+from loopback import Chat, Loopback
 from side_by_side import INSPECT, LM_EVAL, OURS, POOL, Runner, cells, is_quick, run, versions
 
 LIMIT = 50
@@ -29,23 +26,13 @@ CASES = (  # with calls in flight, and how many in all
 )
 
 
-class Endpoint(ThreadingHTTPServer):
+class Endpoint(Loopback):
     """A chat endpoint on the loopback that refuses whatever is over the limit within any one second."""
 
-    daemon_threads = True
-    request_queue_size = 512
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
         self.accepted: deque[float] = deque()
         self.answered = self.refused = 0
-        self.lock = threading.Lock()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://127.0.0.1:{self.server_port}"
+        super().__init__(_Handler)
 
     def admit(self) -> bool:
         """Count a request and say whether it is answered."""
@@ -60,43 +47,15 @@ class Endpoint(ThreadingHTTPServer):
             self.refused += 1
             return False
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is none of its business."""
 
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Chat):
     server: Endpoint
 
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+    def answer(self) -> None:
         is_admitted = self.server.admit()
         if is_admitted:
             time.sleep(ANSWER_SECONDS)
-        choice = {
-            "index": 0,
-            "message": {"role": "assistant", "content": "because"},
-            "text": "because",
-            "finish_reason": "stop",
-        }
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        answer = {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": "m",
-            "choices": [choice],
-            "usage": usage,
-        }
-        body = json.dumps(answer if is_admitted else {"error": {"message": "slow down"}}).encode()
-        self.send_response(200 if is_admitted else 429)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments: object) -> None:
-        pass
+        self.reply(is_admitted)
 
 
 def shares(runner: Runner, workers: int, rows: int) -> list[str]:

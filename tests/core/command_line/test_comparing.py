@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -14,62 +12,12 @@ pytest.importorskip("context_bench_openai", reason="these runs ask endpoints")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
 pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
 
-ROWS = [
-    {"id": "a", "context": "one two three four five six seven", "question": "which?", "answer": "one"},
-    {"id": "b", "context": "one two three four five six seven", "question": "which?", "answer": "two"},
-]
 Run = Callable[..., Any]
-
-
-class Model(BaseHTTPRequestHandler):
-    """A model that counts words, and behind ``/half`` a proxy that leaves every second word of the context out."""
-
-    asked: ClassVar[list[dict[str, Any]]] = []
-    extra: ClassVar[dict[str, Any]] = {}
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.asked.append({"path": self.path, **body})
-        words = [word for message in body["messages"] for word in str(message["content"]).split()]
-        if self.path.startswith("/half"):
-            words = words[::2]
-        usage = {"prompt_tokens": len(words), "completion_tokens": 1, **self.extra}
-        message = {"role": "assistant", "content": words[0]}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        reply = json.dumps({"model": body["model"], "choices": [choice], "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, *arguments: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setattr(Model, "asked", [])
-    monkeypatch.setattr(Model, "extra", {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 def summary(done: Any) -> dict[str, Any]:
     assert done.code == 0, done.err
     return dict(json.loads(done.out)["summary"])
-
-
-@pytest.fixture
-def proxies(model: str, jsonl: Run) -> list[str]:
-    asked = ["--proxy", f"{model}/half", "--name", "half", "--proxy", model, "--name", "direct", "--model", "m"]
-    return [*asked, "--dataset", jsonl(ROWS), "--quiet", "--format", "json"]
 
 
 def test_the_short_form_holds_proxies_against_a_baseline(context_bench: Run, proxies: list[str]) -> None:
@@ -99,20 +47,20 @@ def test_every_report_shows_what_was_saved(context_bench: Run, proxies: list[str
 
 
 def test_the_address_of_a_direct_endpoint_is_asked_as_the_proxies_are(
-    context_bench: Run, model: str, jsonl: Run
+    context_bench: Run, model: Any, counted_rows: str
 ) -> None:
     told = summary(
         context_bench(
             "--system", f"half=openai:base_url={model}/half,model=big,temperature=0", "--baseline", model,
-            "--dataset", jsonl(ROWS), "--quiet", "--format", "json",
+            "--dataset", counted_rows, "--quiet", "--format", "json",
         )
     )  # fmt: skip
     assert told["half"]["tokens_saved"] == 0.5
     assert told["direct"]["tokens_saved"] == 0.0
-    assert {(call["model"], call["temperature"]) for call in Model.asked} == {("big", 0.0)}
+    assert {(call["model"], call["temperature"]) for call in model.asked} == {("big", 0.0)}
 
 
-def test_a_spec_adds_the_baseline_as_a_system(context_bench: Run, model: str, proxies: list[str]) -> None:
+def test_a_spec_adds_the_baseline_as_a_system(context_bench: Run, model: Any, proxies: list[str]) -> None:
     told = summary(context_bench(*proxies, "--baseline", f"plain=openai:base_url={model},model=other"))
     assert {system: values["tokens_saved"] for system, values in told.items()} == {
         "half": 0.5, "direct": 0.0, "plain": 0.0,
@@ -137,24 +85,25 @@ def test_the_project_file_names_a_baseline(context_bench: Run, proxies: list[str
     ],
 )
 def test_a_baseline_that_cannot_be_is_refused_in_one_line(
-    context_bench: Run, proxies: list[str], asked: str, message: str
+    context_bench: Run, proxies: list[str], asked: str, message: str, model: Any
 ) -> None:
     done = context_bench(*proxies, "--baseline", asked)
     assert done.code == 2
     assert message in done.err
     assert "Traceback" not in done.err
-    assert Model.asked == []
+    assert model.asked == []
 
 
 @pytest.fixture
-def unanswered(model: str, jsonl: Run) -> list[str]:
-    rows = [{key: value for key, value in row.items() if key != "answer"} for row in ROWS]
+def unanswered(model: Any, jsonl: Run) -> list[str]:
+    shared = {"context": "one two three four five six seven", "question": "which?"}
+    rows = [{"id": "a", **shared}, {"id": "b", **shared}, {"id": "c", **shared, "answer": "one"}]
     asked = ["--proxy", f"{model}/half", "--name", "half", "--proxy", model, "--name", "direct", "--model", "m"]
-    return [*asked, "--dataset", jsonl([*rows, {**ROWS[0], "id": "c"}]), "--format", "json"]
+    return [*asked, "--dataset", jsonl(rows), "--format", "json"]
 
 
 def test_rows_without_an_answer_are_held_against_another_systems_response(
-    context_bench: Run, unanswered: list[str], tmp_path: Path
+    context_bench: Run, unanswered: list[str], tmp_path: Path, model: Any
 ) -> None:
     asked = [*unanswered, "--reference-from", "direct", "--run-file", "r.sqlite", "-o", "r.md", "-o", "r.txt"]
     done = context_bench(*asked)
@@ -162,7 +111,7 @@ def test_rows_without_an_answer_are_held_against_another_systems_response(
     assert "The reference direct is asked twice where there is no gold answer" in done.err
     assert told["half"]["agreement"] == told["half"]["agreement_floor"] == 1.0
     assert told["half"]["num_agreement"] == 2
-    assert len(Model.asked) == 3 + 3 + 2
+    assert len(model.asked) == 3 + 3 + 2
     for name in ("r.md", "r.txt"):
         text = " ".join((tmp_path / name).read_text().split())
         assert "noise floor" in text
@@ -173,19 +122,21 @@ def test_rows_without_an_answer_are_held_against_another_systems_response(
     assert "8 rows, 8 scorings computed again" in verified.out
     assert summary(context_bench("resume", "r.sqlite", "--format", "json", "-q")) == told
     assert summary(context_bench("rescore", "r.sqlite", "--force", "--format", "json")) == told
-    assert len(Model.asked) == 8
+    assert len(model.asked) == 8
 
 
-def test_new_evaluators_are_held_against_the_stored_reference(context_bench: Run, unanswered: list[str]) -> None:
+def test_new_evaluators_are_held_against_the_stored_reference(
+    context_bench: Run, unanswered: list[str], model: Any
+) -> None:
     pytest.importorskip("context_bench_rouge", reason="a second evaluator that needs an answer")
     context_bench(*unanswered, "--reference-from", "direct", "--run-file", "r.sqlite", "-q")
-    calls = len(Model.asked)
+    calls = len(model.asked)
     done = context_bench("rescore", "r.sqlite", "--also", "rouge", "--format", "json")
     rows = [row for row in json.loads(done.out)["rows"] if row["system"] == "half"]
     assert [sorted({"rouge_l_f1", "agreement_rouge_l_f1"} & set(row["scores"])) for row in rows] == [
         ["agreement_rouge_l_f1"], ["agreement_rouge_l_f1"], ["rouge_l_f1"],
     ]  # fmt: skip
-    assert len(Model.asked) == calls
+    assert len(model.asked) == calls
 
 
 def test_the_project_file_names_the_reference(context_bench: Run, unanswered: list[str], tmp_path: Path) -> None:
@@ -198,19 +149,19 @@ def test_the_project_file_names_the_reference(context_bench: Run, unanswered: li
 
 
 def test_isolated_prefixes_begin_each_systems_prompts_with_a_marker(
-    context_bench: Run, proxies: list[str], tmp_path: Path
+    context_bench: Run, proxies: list[str], tmp_path: Path, model: Any
 ) -> None:
     pytest.importorskip("context_bench_preflight", reason="it brings the markers")
     told = summary(context_bench(*proxies, "--isolate-prefixes", "--baseline", "direct"))
-    begins = {call["path"].startswith("/half"): call["messages"][0]["content"].split("]")[0] for call in Model.asked}
-    assert len(Model.asked) == 4
+    begins = {call["path"].startswith("/half"): call["messages"][0]["content"].split("]")[0] for call in model.asked}
+    assert len(model.asked) == 4
     assert len(set(begins.values())) == 2
     assert all(text.startswith("[") for text in begins.values())
     assert told["direct"]["mean_prompt_tokens"] == 8 + 10
     (tmp_path / "context-bench.toml").write_text("[run]\nisolate-prefixes = true\n")
-    Model.asked.clear()
+    model.asked.clear()
     context_bench(*proxies)
-    assert {call["messages"][0]["content"].split("]")[0] for call in Model.asked} == set(begins.values())
+    assert {call["messages"][0]["content"].split("]")[0] for call in model.asked} == set(begins.values())
     (tmp_path / "context-bench.toml").write_text("[run]\nisolate-prefixes = 1\n")
     assert "isolate_prefixes is 1, but must be true or false" in context_bench(*proxies).err
 
@@ -224,11 +175,11 @@ def test_a_report_can_be_held_against_another_baseline(context_bench: Run, proxi
     assert (done.code, "Did you mean 'half'?" in done.err) == (2, True)
 
 
-def asked_of(path: str) -> list[tuple[Any, Any, int]]:
+def asked_of(model: Any, path: str) -> list[tuple[Any, Any, int]]:
     """Return the temperature, limit and number of messages of each request to a path."""
     return sorted(
         (call.get("temperature"), call.get("max_tokens"), len(call["messages"]))
-        for call in Model.asked
+        for call in model.asked
         if call["path"].startswith(path)
     )
 
@@ -245,15 +196,15 @@ def asked_of(path: str) -> list[tuple[Any, Any, int]]:
     ],
 )  # fmt: skip
 def test_shared_options_reach_every_system_and_the_baseline_alike(
-    file: str, flags: list[str], context_bench: Run, model: str, jsonl: Run, tmp_path: Path
+    file: str, flags: list[str], context_bench: Run, model: Any, tmp_path: Path, counted_rows: str
 ) -> None:
     (tmp_path / "context-bench.toml").write_text(file)
     done = context_bench(
         "--proxy", f"{model}/half/v1", "--name", "half", "--baseline", f"{model}/v1", "--model", "m",
-        "--dataset", jsonl(ROWS), "--quiet", "--format", "json", *flags,
+        "--dataset", counted_rows, "--quiet", "--format", "json", *flags,
     )  # fmt: skip
     assert summary(done)["half"]["tokens_saved"] == 0.5
-    assert asked_of("/half") == asked_of("/v1") == [(0, 9, 2)] * 2
+    assert asked_of(model, "/half") == asked_of(model, "/v1") == [(0, 9, 2)] * 2
     assert "Not paired" not in context_bench("report", *map(str, (tmp_path / "runs").glob("*.sqlite"))).out
 
 
@@ -272,28 +223,28 @@ temperature = 0
 
 
 def test_a_shared_option_yields_to_a_systems_own_and_the_table_says_who_is_asked_otherwise(
-    context_bench: Run, model: str, jsonl: Run, tmp_path: Path
+    context_bench: Run, model: Any, tmp_path: Path, counted_rows: str
 ) -> None:
     (tmp_path / "context-bench.toml").write_text(PROJECT.format(model=model))
-    arguments = ("--dataset", jsonl(ROWS), "--quiet", "--run-file", "r.sqlite")
+    arguments = ("--dataset", counted_rows, "--quiet", "--run-file", "r.sqlite")
     done = context_bench(*arguments)
     assert done.code == 0, done.err
-    assert (asked_of("/half"), asked_of("/v1")) == ([(1, None, 2)] * 2, [(0, None, 2)] * 2)
+    assert (asked_of(model, "/half"), asked_of(model, "/v1")) == ([(1, None, 2)] * 2, [(0, None, 2)] * 2)
     for told in (done.out, context_bench("report", "r.sqlite").out):
         assert "Not paired: half is asked with temperature 1.0, direct with temperature 0.0." in " ".join(told.split())
     assert context_bench("resume", "r.sqlite", "-q").code == 0
 
 
 def test_tables_of_systems_by_label_stand_beside_their_defaults(
-    context_bench: Run, model: str, jsonl: Run, tmp_path: Path
+    context_bench: Run, model: Any, tmp_path: Path, counted_rows: str
 ) -> None:
     (tmp_path / "context-bench.toml").write_text(
         f'[systems]\nhalf = "openai:base_url={model}/half/v1"\n[systems.direct]\nname = "openai"\n'
         f'options = {{ base_url = "{model}/v1" }}\n[systems.defaults]\ntemperature = 0\nmodel = "m"\n'
     )
-    told = summary(context_bench("--dataset", jsonl(ROWS), "--quiet", "--format", "json", "--baseline", "direct"))
+    told = summary(context_bench("--dataset", counted_rows, "--quiet", "--format", "json", "--baseline", "direct"))
     assert told["half"]["tokens_saved"] == 0.5
-    assert asked_of("/half") == asked_of("/v1") == [(0, None, 2)] * 2
+    assert asked_of(model, "/half") == asked_of(model, "/v1") == [(0, None, 2)] * 2
 
 
 @pytest.mark.parametrize(
@@ -304,12 +255,12 @@ def test_tables_of_systems_by_label_stand_beside_their_defaults(
     ],
 )
 def test_a_shared_option_that_cannot_be_is_refused(
-    flags: list[str], message: str, context_bench: Run, proxies: list[str]
+    flags: list[str], message: str, context_bench: Run, proxies: list[str], model: Any
 ) -> None:
     done = context_bench(*proxies, "--set", *flags)
     assert done.code == 2
     assert message in done.err
-    assert Model.asked == []
+    assert model.asked == []
 
 
 def test_a_secret_among_the_shared_options_is_in_no_file(
@@ -321,13 +272,13 @@ def test_a_secret_among_the_shared_options_is_in_no_file(
 
 
 def test_the_address_of_a_baseline_adds_one_for_each_layout_and_sampling(
-    context_bench: Run, model: str, jsonl: Run, tmp_path: Path
+    context_bench: Run, model: Any, tmp_path: Path, counted_rows: str
 ) -> None:
     done = context_bench(
         "--system", f"plain=openai:base_url={model}/half/v1,model=m,temperature=0",
         "--system", f"tool=openai:base_url={model}/half/v1,model=m,temperature=0,layout=tool",
         "--system", f"same=openai:base_url={model}/half/v1,model=m,temperature=0.0,layout=system",
-        "--baseline", f"{model}/v1", "--dataset", jsonl(ROWS), "--quiet", "--run-file", "r.sqlite",
+        "--baseline", f"{model}/v1", "--dataset", counted_rows, "--quiet", "--run-file", "r.sqlite",
     )  # fmt: skip
     assert done.code == 0, done.err
     told = summary(context_bench("report", "r.sqlite", "--format", "json"))
@@ -346,7 +297,7 @@ def test_the_address_of_a_baseline_adds_one_for_each_layout_and_sampling(
 
 
 def test_verdicts_hold_each_system_against_the_baseline_with_its_own_layout(
-    context_bench: Run, model: str, jsonl: Run
+    context_bench: Run, model: Any, counted_rows: str
 ) -> None:
     pytest.importorskip("context_bench_compare", reason="verdicts come from the compare plugin")
     systems = [
@@ -354,7 +305,7 @@ def test_verdicts_hold_each_system_against_the_baseline_with_its_own_layout(
         for layout in ("system", "tool")
         for argument in ("--system", f"{layout}=openai:base_url={model}/half/v1,model=m,layout={layout}")
     ]
-    files = ("--dataset", jsonl(ROWS), "--quiet", "--run-file", "r.sqlite")
+    files = ("--dataset", counted_rows, "--quiet", "--run-file", "r.sqlite")
     assert context_bench(*systems, "--baseline", f"{model}/v1", *files).code == 0
     told = json.loads(context_bench("compare", "r.sqlite", "--json").out)
     lines = told["comparisons"] if isinstance(told, dict) else told

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -15,62 +13,12 @@ pytest.importorskip("context_bench_openai", reason="these runs ask endpoints")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
 pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
 
-ROWS = [
-    {"id": "a", "context": "one two three four five six seven", "question": "which?", "answer": "one"},
-    {"id": "b", "context": "one two three four five six seven", "question": "which?", "answer": "two"},
-]
 Run = Callable[..., Any]
-
-
-class Model(BaseHTTPRequestHandler):
-    """A model that counts words, and behind ``/half`` a proxy that leaves every second word of the context out."""
-
-    asked: ClassVar[list[dict[str, Any]]] = []
-    extra: ClassVar[dict[str, Any]] = {}
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.asked.append({"path": self.path, **body})
-        words = [word for message in body["messages"] for word in str(message["content"]).split()]
-        if self.path.startswith("/half"):
-            words = words[::2]
-        usage = {"prompt_tokens": len(words), "completion_tokens": 1, **self.extra}
-        message = {"role": "assistant", "content": words[0]}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        reply = json.dumps({"model": body["model"], "choices": [choice], "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, *arguments: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setattr(Model, "asked", [])
-    monkeypatch.setattr(Model, "extra", {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 def summary(done: Any) -> dict[str, Any]:
     assert done.code == 0, done.err
     return dict(json.loads(done.out)["summary"])
-
-
-@pytest.fixture
-def proxies(model: str, jsonl: Run) -> list[str]:
-    asked = ["--proxy", f"{model}/half", "--name", "half", "--proxy", model, "--name", "direct", "--model", "m"]
-    return [*asked, "--dataset", jsonl(ROWS), "--quiet", "--format", "json"]
 
 
 PRICES = """
@@ -99,11 +47,10 @@ def test_prices_of_a_file_turn_tokens_into_money(context_bench: Run, proxies: li
 
 
 def test_a_proxy_that_breaks_the_cache_saves_tokens_and_costs_more(
-    context_bench: Run, model: str, proxies: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context_bench: Run, model: Any, proxies: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "context-bench.toml").write_text(PRICES)
-    cached = property(lambda self: {} if "half" in self.path else {"prompt_tokens_details": {"cached_tokens": 7}})
-    monkeypatch.setattr(Model, "extra", cached)
+    model.extra = lambda path: {} if "half" in path else {"prompt_tokens_details": {"cached_tokens": 7}}
     told = summary(context_bench(*proxies, "--baseline", "direct"))
     assert told["half"]["tokens_saved"] == 0.5
     assert told["half"]["cost_saved"] == pytest.approx(1 - 4.00001 / 1.70001)
@@ -111,16 +58,16 @@ def test_a_proxy_that_breaks_the_cache_saves_tokens_and_costs_more(
 
 
 def test_the_budget_is_held_by_what_a_call_can_cost_before_it_is_made(
-    context_bench: Run, model: str, jsonl: Run, tmp_path: Path
+    context_bench: Run, model: Any, tmp_path: Path, counted_rows: str
 ) -> None:
     (tmp_path / "prices.toml").write_text(PRICES)
-    asked = ["--system", f"openai:base_url={model},model=m,max_tokens=1", "--dataset", jsonl(ROWS), "--quiet"]
+    asked = ["--system", f"openai:base_url={model},model=m,max_tokens=1", "--dataset", counted_rows, "--quiet"]
     done = context_bench(*asked, "--prices", "prices.toml", "--max-cost", "9")
     assert done.code == 2
-    assert Model.asked == []
+    assert model.asked == []
     assert "The run has cost 0.0000 EUR, and another call might exceed the 9" in done.err
     done = context_bench(*asked, "--prices", "prices.toml", "--max-cost", "15", "--max-workers", "2")
-    assert (done.code, len(Model.asked)) == (2, 1)
+    assert (done.code, len(model.asked)) == (2, 1)
     assert "The run has cost 8.0000 EUR" in done.err
 
 
@@ -138,13 +85,13 @@ def test_the_budget_is_held_by_what_a_call_can_cost_before_it_is_made(
     ],
 )
 def test_prices_of_another_form_are_refused_in_one_line(
-    context_bench: Run, proxies: list[str], tmp_path: Path, text: str, message: str
+    context_bench: Run, proxies: list[str], tmp_path: Path, text: str, message: str, model: Any
 ) -> None:
     (tmp_path / "prices.toml").write_text(text)
     done = context_bench(*proxies, "--prices", "prices.toml")
     assert done.code == 2
     assert message in done.err
-    assert Model.asked == []
+    assert model.asked == []
 
 
 def test_a_file_of_prices_is_laid_over_those_of_the_project(
@@ -168,15 +115,15 @@ def test_a_model_without_a_price_is_named_before_the_run(
 
 
 def test_the_project_file_and_set_limit_a_run_and_resume_goes_on_with_more(
-    context_bench: Run, model: str, jsonl: Run, tmp_path: Path
+    context_bench: Run, model: Any, tmp_path: Path, counted_rows: str
 ) -> None:
     (tmp_path / "context-bench.toml").write_text(f"{PRICES}\n[run]\nmax-cost = 9\n")
-    asked = ["--system", f"openai:base_url={model},model=m", "--dataset", jsonl(ROWS), "--quiet", "--max-workers", "1"]
+    asked = ["--system", f"openai:base_url={model},model=m", "--dataset", counted_rows, "--quiet", "--max-workers", "1"]
     done = context_bench("run", *asked, "--run-file", "r.sqlite")
-    assert (done.code, len(Model.asked)) == (2, 1)
+    assert (done.code, len(model.asked)) == (2, 1)
     assert "another call might exceed the 9" in done.err
     done = context_bench("resume", "r.sqlite", "--quiet")
-    assert (done.code, len(Model.asked)) == (2, 1)
+    assert (done.code, len(model.asked)) == (2, 1)
     assert "The run has cost 8.0000 EUR" in done.err
     done = context_bench("resume", "r.sqlite", "--quiet", "--max-cost", "20", "--format", "json")
     assert summary(done)["openai"]["cost"] == pytest.approx(2 * (8 + 0.00001))
