@@ -17,7 +17,7 @@ from context_bench import EvalResult, EvalRow, evaluate
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError
 from context_bench.records import KeyMeaning
-from context_bench_html import HtmlReporter
+from context_bench_html import HtmlReporter, svg
 from context_bench_html.embedding import embedded, policy_hash
 from context_bench_html.sizes import size_of
 
@@ -99,6 +99,16 @@ class Half:
         return {"response": example["answer"] if int(example["id"]) % self._every == 0 else "no", "context": "a c"}
 
 
+class Shorter(Half):
+    """Answers likewise, tells what it cost, and keeps less of the context the more rows it misses."""
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        number = int(example["id"])
+        kept = " ".join(f"w{word}" for word in range(number % 7 + 10 // self._every))
+        usage = {"prompt_tokens": 30 // self._every + number % 5, "completion_tokens": 3, "cost": 0.01 + number * 1e-5}
+        return super().process(example) | {"context": kept, "usage": usage}
+
+
 def examples(count: int) -> list[dict[str, Any]]:
     return [
         {"id": str(n), "context": "a b c", "question": f"what is {n}?", "answer": f"number {n}"} for n in range(count)
@@ -149,6 +159,34 @@ def test_the_main_table_and_the_charts_are_there_without_a_script(page: Page) ->
     for attributes, _ in pictures:
         assert attributes["role"] == "img"
         assert all(name in ids for name in str(attributes["aria-labelledby"]).split())
+
+
+def test_the_trade_off_and_the_ratios_are_those_of_compare(tmp_path: Path) -> None:
+    from context_bench.runs import open_run
+    from context_bench_compare.comparing import overview
+    from context_bench_compare.verdicts import Rules
+
+    path = tmp_path / "run.sqlite"
+    found = evaluate(
+        [Shorter("all", 1), Shorter("half", 2), Shorter("third", 3)],
+        examples(60),
+        [Same()],
+        progress=False,
+        run_file=path,
+        baseline="all",
+    )
+    shown = " ".join(Page(written(found)).by_id("tradeoff").split())
+    with open_run(path) as run:
+        told = overview([run], ("score",), Rules())
+    assert told.front is not None
+    assert {ratio.name for ratio in told.ratios} == {"compression", "cost_per_pass"}
+    for point in told.front.points:
+        on = "yes" if point.is_on_front else "no"
+        cells = (point.system, svg.number(point.score), svg.number(point.cost), on, svg.number(point.share))
+        assert "".join(cells) in shown
+    for ratio in told.ratios:
+        cells = (svg.number(ratio.value), svg.number(ratio.baseline_value), svg.number(ratio.difference, "+"))
+        assert "".join(cells) in shown
 
 
 def test_every_page_is_well_formed_and_loads_nothing(page: Page) -> None:

@@ -146,6 +146,34 @@ def test_runs_are_compared_as_compare_does(app: Any, folder: Path) -> None:
     assert "regressed: 1, 3, 5" in body
 
 
+def test_compared_runs_show_the_trade_off_and_the_ratios(tmp_path: Path) -> None:
+    from context_bench.runs import open_run
+    from context_bench_compare.comparing import overview
+    from context_bench_compare.verdicts import Rules
+    from context_bench_html.charts import tradeoff
+    from context_bench_html.svg import number
+
+    class Kept(Half):
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            kept = " ".join("w" for _ in range(int(example["id"]) % 7 + 9 // self._every))
+            usage = {"prompt_tokens": 30 // self._every + int(example["id"]) % 5, "completion_tokens": 3}
+            return super().process(example) | {"context": kept, "usage": usage}
+
+    for name, every in (("first", 1), ("second", 2)):
+        path = tmp_path / f"{name}.sqlite"
+        evaluate(Kept(name, every), examples(), [Same()], progress=False, run_file=path)
+    query = "run=first.sqlite&run=second.sqlite"
+    status, _, body = asked(application(tmp_path, TOKEN, ADDRESS), f"/{TOKEN}/compare", query=query)
+    assert status == 200
+    with open_run(tmp_path / "first.sqlite") as one, open_run(tmp_path / "second.sqlite") as other:
+        told = overview([one, other], ("score",), Rules())
+    assert told.front is not None
+    assert str(tradeoff("pareto", told.front)) in body
+    [ratio] = told.ratios
+    cells = (number(ratio.value), number(ratio.baseline_value), number(ratio.difference, "+"))
+    assert "".join(f"<td>{cell}</td>" for cell in cells) in body
+
+
 def test_one_system_alone_cannot_be_compared(app: Any) -> None:
     status, _, body = asked(app, f"/{TOKEN}/compare", query="run=a+run.sqlite")
     assert status == 422

@@ -23,6 +23,7 @@ from context_bench_compare.intervals import (
     difference_interval,
 )
 from context_bench_compare.pareto import clusters_of_blocks
+from context_bench_compare.verdicts import Rules
 
 RATIOS: Mapping[str, tuple[str, str]] = {
     "compression": ("output_tokens", "input_tokens"),
@@ -105,6 +106,33 @@ def _joined(intervals: Sequence[Interval | TooFew], confidence: float) -> Interv
     centre = sum(low + high for low, high in ends) / 2 / len(ends)
     half = math.hypot(*((high - low) / 2 for low, high in ends)) / len(ends)
     return Interval(centre - half, centre + half, "stratified by dataset", confidence)
+
+
+def ratio_between(
+    names: tuple[str, str],
+    name: str,
+    columns: Sequence[Floats],
+    clusters: Clusters | None,
+    rules: Rules,
+) -> Ratio | None:
+    """Return one of :data:`RATIOS` of two systems; see :func:`ratio_of_sums`.
+
+    Args:
+        names: Of the system and of the baseline.
+        name: Which ratio.
+        columns: Numerator and denominator of the system, then of the baseline, over matched rows, each of shape (rows,); for
+            ``pass`` the score, of which less is better where the rules say so.
+        clusters: Number of the cluster of each row; None when every row stands alone.
+        rules: What passes, the confidence and the seed.
+    """
+    values = list(columns)
+    if RATIOS[name][1] == "pass":
+        for place in (1, 3):
+            is_low = rules.better == "lower"
+            passes = values[place] <= rules.threshold if is_low else values[place] >= rules.threshold
+            values[place] = passes.astype(float)
+    ours, theirs = (values[0], values[1]), (values[2], values[3])
+    return ratio_of_sums(names, name, ours, theirs, clusters, rules.confidence, rules.seed)
 
 
 def ratio_of_sums(

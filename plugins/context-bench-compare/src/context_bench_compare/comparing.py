@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import Run
-from context_bench_compare.averages import RATIOS, Macro, Ratio, macro_average, ratio_of_sums
+from context_bench_compare.averages import RATIOS, Macro, Ratio, macro_average, ratio_between
 from context_bench_compare.columns import MEASURES, Column, content_places, grouped, read_columns
 from context_bench_compare.pareto import Front, front_of
 from context_bench_compare.places import example_at, example_place, identity_of, sample_at
@@ -100,8 +100,13 @@ def entrants_of(runs: Sequence[Run]) -> list[Entrant]:
     ]
 
 
-def baseline_of(entrants: Sequence[Entrant], named: str | None) -> Entrant:
+def baseline_of(entrants: Sequence[Entrant], named: str | None, of: Run | None = None) -> Entrant:
     """Return the entrant that the others are held against: the one named, the run's own baseline, or the first.
+
+    Args:
+        entrants: Who is compared.
+        named: A name or label; None goes by the runs.
+        of: The run that it must be of; None takes any.
 
     Raises:
         UnknownNameError: None has that name.
@@ -111,10 +116,13 @@ def baseline_of(entrants: Sequence[Entrant], named: str | None) -> Entrant:
         if not found:
             raise UnknownNameError("system of these runs", named, [one.name for one in entrants])
         return found[0]
-    for one in entrants:
-        if one.system in (one.run.request.get("baseline"), (one.run.request.get("request") or {}).get("baseline")):
-            return one
-    return entrants[0]
+    entrants = [one for one in entrants if of in (None, one.run)]
+    return next(filter(is_own_baseline, entrants), entrants[0])
+
+
+def is_own_baseline(one: Entrant) -> bool:
+    """Return whether a system is what the others of its run are held against."""
+    return one.system in (one.run.request.get("baseline"), (one.run.request.get("request") or {}).get("baseline"))
 
 
 def paired_baseline(one: Entrant, against: Entrant, entrants: Sequence[Entrant]) -> Entrant:
@@ -238,14 +246,9 @@ def _ratios(
             if not len(shared):
                 continue
             values = [column.values[where] for column, where in zip(known, at)]
-            if parts[1] == "pass":
-                for place in (1, 3):
-                    better = known[place].better == "higher"
-                    passes = values[place] >= rules.threshold if better else values[place] <= rules.threshold
-                    values[place] = passes.astype(float)
             clusters = clusters_of(known[2].run, known[2].places[at[2]], cluster)
-            ours, theirs = (values[0], values[1]), (values[2], values[3])
-            ratio = ratio_of_sums((one.name, against.name), name, ours, theirs, clusters, rules.confidence, rules.seed)
+            judged_by = evolve(rules, better=known[1].better)
+            ratio = ratio_between((one.name, against.name), name, values, clusters, judged_by)
             if ratio is not None:
                 yield ratio
 
@@ -267,7 +270,7 @@ def _front(
     clusters = clusters_of(both[0].run, both[0].places[at[0]], cluster)
     names = [one.name for one in entrants]
     points = front_of(names, values[: len(names)], values[len(names) :], both[0].better, clusters, rules.seed)
-    return Front(metric, measure, len(shared), points)
+    return Front(metric, measure, len(shared), points, both[0].better)
 
 
 def _compared(

@@ -44,12 +44,14 @@ class Front:
         measure: What a row costs, such as ``cost`` or ``prompt_tokens``.
         rows: Rows that all systems have.
         points: The systems.
+        better: Which score is better, ``"higher"`` or ``"lower"``; less cost always is.
     """
 
     metric: str
     measure: str
     rows: int
     points: tuple[Point, ...]
+    better: str = "higher"
 
 
 def front_of(

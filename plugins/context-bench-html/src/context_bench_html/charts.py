@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
-from context_bench_compare.pareto import on_front
+from context_bench_compare.pareto import Front
 from context_bench_html.deciding import Difference
-from context_bench_html.side_by_side import Cells, Floats, array_of
+from context_bench_html.side_by_side import Floats
 from context_bench_html.svg import Scale, drawing, element, number, shortened
 
 WIDTH = 760
@@ -71,73 +71,35 @@ def _name_of(one: Difference) -> str:
     return one.system if one.of == "score" else f"{one.system}, {one.of}"
 
 
-class Tradeoff:
-    """Quality against what it costs, one point for each system.
-
-    Args:
-        cells: The systems.
-        better: Which headline score is better.
-
-    Attributes:
-        measure: What it costs is measured in: ``"cost"``, ``"prompt tokens"`` or ``"latency"``; empty when nothing is known.
-        points: Label, mean cost, mean score, whether it is on the front, share of the bootstrap draws on it.
-    """
-
-    def __init__(self, cells: Sequence[Cells], better: str) -> None:
-        self.measure, self.points = "", []  # type: tuple[str, list[tuple[str, float, float, bool, float]]]
-        scored = [(one, array_of(one.values)) for one in cells]
-        scored = [(one, values) for one, values in scored if not np.isnan(values).all()]
-        for measure, column in (("cost", "cost"), ("prompt tokens", "prompt_tokens"), ("latency", "latency")):
-            costs = [array_of(getattr(one, column)) for one, _ in scored]
-            if len(scored) > 1 and not any(np.isnan(values).all() for values in costs):
-                self.measure = measure
-                self._measure([one.label for one, _ in scored], costs, [values for _, values in scored], better)
-                return
-
-    def _measure(self, labels: list[str], costs: list[Floats], values: list[Floats], better: str) -> None:
-        sign = 1 if better == "higher" else -1
-        cost, score = (np.array([float(np.nanmean(one)) for one in columns]) for columns in (costs, values))
-        is_on = on_front(cost[None, :], sign * score[None, :])[0]
-        shares = _front_shares(costs, values, sign)
-        self.points = list(zip(labels, cost.tolist(), score.tolist(), is_on.tolist(), shares.tolist()))
-
-    def drawn(self, name: str) -> Markup | None:
-        """Return the scatter plot; None without two systems whose costs are known."""
-        if not self.points:
-            return None
-        costs, scores = [point[1] for point in self.points], [point[2] for point in self.points]
-        room = [(max(ends) - min(ends)) * 0.12 or abs(max(ends)) * 0.1 or 0.1 for ends in (costs, scores)]
-        across = Scale(max(0.0, min(costs) - room[0]), max(costs) + room[0], 70, 560)
-        up = Scale(min(scores) - room[1], max(scores) + room[1], 270, 20)
-        marks = _axes(across, up, f"mean {self.measure} of a row", "mean score")
-        front = sorted((cost, score) for _, cost, score, is_on, _ in self.points if is_on)
-        path = "".join(f"{across(cost)},{up(score)} " for cost, score in front)
-        marks.append(element("polyline", points=path.strip(), class_="front"))
-        for place, (label, cost, score, is_on, share) in enumerate(self.points):
-            title = (
-                f"{label}: score {number(score)}, {self.measure} {number(cost)}; on the front in {share:.0%} of draws"
-            )
-            x, y = across(cost), up(score)
-            shape = element("circle", cx=x, cy=y, r=6, class_=f"s{place % SHAPES}{' on' if is_on else ''}")
-            text = element("text", shortened(label), x=x + 10, y=y - 8 + 4 * (place % 3), class_="name")
-            marks.append(element("g", element("title", title), shape, text))
-        told = "; ".join(f"{label}: score {number(score)}, {number(cost)}" for label, cost, score, *_ in self.points)
-        return drawing(name, f"Score against {self.measure}", told, WIDTH, 320, *marks)
+def tradeoff(name: str, front: Front | None) -> Markup | None:
+    """Return quality against what it costs, one point for each system; None without two systems whose costs are known."""
+    if front is None:
+        return None
+    measure = measure_of(front)
+    costs, scores = [point.cost for point in front.points], [point.score for point in front.points]
+    room = [(max(ends) - min(ends)) * 0.12 or abs(max(ends)) * 0.1 or 0.1 for ends in (costs, scores)]
+    across = Scale(max(0.0, min(costs) - room[0]), max(costs) + room[0], 70, 560)
+    up = Scale(min(scores) - room[1], max(scores) + room[1], 270, 20)
+    marks = _axes(across, up, f"mean {measure} of a row", "mean score")
+    joined = sorted((point.cost, point.score) for point in front.points if point.is_on_front)
+    path = "".join(f"{across(cost)},{up(score)} " for cost, score in joined)
+    marks.append(element("polyline", points=path.strip(), class_="front"))
+    for place, point in enumerate(front.points):
+        told = (
+            f"score {number(point.score)}, {measure} {number(point.cost)}; on the front in {point.share:.0%} of draws"
+        )
+        x, y = across(point.cost), up(point.score)
+        kind = f"s{place % SHAPES}{' on' if point.is_on_front else ''}"
+        shape = element("circle", cx=x, cy=y, r=6, class_=kind)
+        text = element("text", shortened(point.system), x=x + 10, y=y - 8 + 4 * (place % 3), class_="name")
+        marks.append(element("g", element("title", f"{point.system}: {told}"), shape, text))
+    sentence = "; ".join(f"{one.system}: score {number(one.score)}, {number(one.cost)}" for one in front.points)
+    return drawing(name, f"Score against {measure}", sentence, WIDTH, 320, *marks)
 
 
-def _front_shares(costs: list[Floats], values: list[Floats], sign: int, draws: int = 200) -> Floats:
-    """Return the share of bootstrap draws of the lines in which each system is on the front."""
-    generator = np.random.default_rng(0)
-    known = ~np.isnan(np.array([*costs, *values])).any(axis=0)
-    table = np.array([*costs, *values])[:, known]
-    if not table.shape[1]:
-        return np.full(len(costs), math.nan)
-    means = []
-    for _ in range(max(20, min(draws, 60_000_000 // table.size))):
-        drawn = table[:, generator.integers(0, table.shape[1], table.shape[1])].mean(axis=1)
-        means.append(drawn)
-    drawn = np.array(means)
-    return np.asarray(on_front(drawn[:, : len(costs)], sign * drawn[:, len(costs) :]).mean(axis=0))
+def measure_of(front: Front) -> str:
+    """Return in words what a front's systems cost."""
+    return front.measure.replace("_", " ")
 
 
 def histogram(

@@ -9,8 +9,10 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from context_bench_compare.comparing import clusters_of
+from context_bench_compare.averages import RATIOS, Ratio, ratio_between
+from context_bench_compare.comparing import COSTS, clusters_of
 from context_bench_compare.intervals import Interval
+from context_bench_compare.pareto import Front, front_of
 from context_bench_compare.places import place_of
 from context_bench_compare.verdicts import INCOMPARABLE, Comparison, Pairs, Rules, compare, corrected, incomparable
 from context_bench_html.side_by_side import Cells, Floats, SideBySide, array_of
@@ -53,6 +55,19 @@ class Decision:
     headlines: tuple[Difference, ...] = ()
     datasets: tuple[Difference, ...] = ()
     scores: tuple[Difference, ...] = ()
+
+
+@frozen(eq=False)
+class Trade:
+    """What the systems give for what they take.
+
+    Attributes:
+        front: Quality against cost; None where no cost is known of every system.
+        ratios: Ratios of sums of each system and the baseline.
+    """
+
+    front: Front | None = None
+    ratios: tuple[Ratio, ...] = ()
 
 
 def decide(found: SideBySide, run: Any = None, lower: Sequence[str] = ()) -> Decision:
@@ -115,6 +130,38 @@ def _values(cells: Cells, key: str | None) -> Floats:
     return array_of(cells.scores.get(key, [None] * len(cells.values)))
 
 
+def trade(found: SideBySide, run: Any = None) -> Trade:
+    """Return what the systems give for what they take, by the rows that all of them have."""
+    clusters, rules = _clusters(found, run), Rules(better=found.better)
+    ratios = []
+    for _, cells in found.others() if found.baseline is not None else ():
+        for name, parts in RATIOS.items():
+            both = [_measured(who, part) for who in (cells, found.cells[found.baseline or 0]) for part in parts]
+            known = ~np.isnan(both).any(axis=0)
+            names = (cells.label, found.cells[found.baseline or 0].label)
+            own = None if clusters is None else clusters[known]
+            ratios.append(ratio_between(names, name, [column[known] for column in both], own, rules))
+    return Trade(_front(found, clusters), tuple(ratio for ratio in ratios if ratio is not None))
+
+
+def _front(found: SideBySide, clusters: NDArray[np.int64] | None) -> Front | None:
+    scored = [cells for cells in found.cells if any(value is not None for value in cells.values)]
+    for measure in COSTS if len(scored) > 1 else ():
+        columns = [_measured(cells, part) for part in ("pass", measure) for cells in scored]
+        known = ~np.isnan(columns).any(axis=0)
+        if known.any():
+            columns = [column[known] for column in columns]
+            own = None if clusters is None else clusters[known]
+            names = [cells.label for cells in scored]
+            points = front_of(names, columns[: len(names)], columns[len(names) :], found.better, own)
+            return Front("score", measure, int(known.sum()), points, found.better)
+    return None
+
+
+def _measured(cells: Cells, part: str) -> Floats:
+    return array_of(cells.values if part == "pass" else getattr(cells, part))
+
+
 def _clusters(found: SideBySide, run: Any) -> NDArray[np.int64] | None:
     places = np.array([place_of(*line.identity) for line in found.lines], dtype=np.int64)
     if run is not None:
@@ -124,4 +171,4 @@ def _clusters(found: SideBySide, run: Any) -> NDArray[np.int64] | None:
     return np.array(own, dtype=np.int64) if len(numbers) < len(own) else None
 
 
-__all__ = ["INCOMPARABLE", "Decision", "Difference", "decide"]
+__all__ = ["INCOMPARABLE", "Decision", "Difference", "Trade", "decide", "trade"]

@@ -14,7 +14,7 @@ from attrs import frozen
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import open_run
 from context_bench_html import charts
-from context_bench_html.deciding import decide
+from context_bench_html.deciding import decide, trade
 from context_bench_html.reporter import read, run_file_of
 
 KINDS = ("differences", "tradeoff")
@@ -69,7 +69,7 @@ def plot_result(result: Any, kind: str = "differences") -> Chart:
         run = stack.enter_context(open_run(path)) if path else None
         found = read(result, result.rows, run)
         if kind == "tradeoff":
-            drawn = charts.Tradeoff(found.cells, found.better).drawn("tradeoff")
+            drawn = charts.tradeoff("tradeoff", trade(found, run).front)
         else:
             drawn = charts.forest("forest", decide(found, run).headlines)
     if drawn is None:

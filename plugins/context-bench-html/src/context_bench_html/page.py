@@ -11,8 +11,9 @@ from attrs import frozen
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from context_bench_compare.rendering import RATIO_NAMES
 from context_bench_html import charts
-from context_bench_html.deciding import Decision, decide
+from context_bench_html.deciding import Decision, decide, trade
 from context_bench_html.embedding import embedded, policy_hash, visible
 from context_bench_html.heat_maps import HeatMap, by_dataset, by_needle
 from context_bench_html.payload import Texts, rows_payload
@@ -58,10 +59,10 @@ def report_page(result: Any, found: SideBySide, run: Any, opened: Opened) -> Ite
         "tables": main_tables(result),
         "scores": score_table(result),
         "charts": _charts(found, decision),
+        "trade": trade(found, run),
         "heat_maps": _heat_maps(found),
         "counts": _counts(states),
         "lines": len(found.lines),
-        "better": found.better,
         "left_out": opened.texts.left_out,
         "provenance": provenance_of(result),
         "rows": rows_payload(found, states, opened.texts, opened.address),
@@ -97,6 +98,9 @@ def _environment(package: str = "context_bench_html") -> Environment:
         "base-uri 'none'; form-action 'none'",
         number=number,
         embedded=embedded,
+        drawn_tradeoff=charts.tradeoff,
+        measure_of=charts.measure_of,
+        ratio_names=RATIO_NAMES,
     )
     return environment
 
@@ -138,13 +142,10 @@ def _lower(result: Any) -> Sequence[str]:
 
 
 def _charts(found: SideBySide, decision: Decision) -> dict[str, Any]:
-    tradeoff = charts.Tradeoff(found.cells, found.better)
     return {
         "forest": charts.forest("forest", decision.headlines),
         "forest_datasets": charts.forest("forest-datasets", decision.datasets),
         "forest_scores": charts.forest("forest-scores", decision.scores),
-        "tradeoff": tradeoff,
-        "pareto": tradeoff.drawn("pareto"),
         "score": _histograms("score", "Scores", found, [array_of(cells.values) for cells in found.cells]),
         "latency": _histograms(
             "latency", "Latency", found, [array_of(cells.latency) for cells in found.cells], log=True

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from context_bench import EvalRow
 from context_bench.answers import references
+from context_bench_compare.columns import MEASURES
 
 REGRESSED, IMPROVED, DIFFERENT, FAILED = 1, 2, 4, 8
 """What a line can be; see :meth:`SideBySide.states`."""
@@ -32,6 +33,7 @@ class Cells:
         latency: Seconds, of rows that were answered and not reused.
         cost: Money.
         prompt_tokens: Tokens that went on to the model.
+        input_tokens, output_tokens: Tokens before and after the system, where both can be told.
         responses: Beginning of the response.
         digests: Stands for the whole response.
         scores: The same for each score key.
@@ -44,6 +46,8 @@ class Cells:
     latency: list[float | None] = field(factory=list)
     cost: list[float | None] = field(factory=list)
     prompt_tokens: list[float | None] = field(factory=list)
+    input_tokens: list[float | None] = field(factory=list)
+    output_tokens: list[float | None] = field(factory=list)
     responses: list[str | None] = field(factory=list)
     digests: list[bytes | None] = field(factory=list)
     scores: dict[str, list[float | None]] = field(factory=dict)
@@ -58,6 +62,8 @@ class Cells:
         _put(self.latency, line, row.latency if is_measured else None)
         _put(self.cost, line, row.cost)
         _put(self.prompt_tokens, line, None if row.failed else row.prompt_tokens)
+        _put(self.input_tokens, line, MEASURES["input_tokens"](row))
+        _put(self.output_tokens, line, MEASURES["output_tokens"](row))
         _put(self.responses, line, None if response is None else excerpt_of(response, excerpt))
         _put(self.digests, line, None if response is None else _digest(response))
         for key, value in row.scores.items():
@@ -66,7 +72,8 @@ class Cells:
     def fill(self, lines: int) -> None:
         """Make every list as long as there are lines."""
         own: list[list[Any]] = [self.rows, self.values, self.failed, self.latency, self.cost, self.prompt_tokens]
-        for column in [*own, self.responses, self.digests, *self.scores.values()]:
+        own += [self.input_tokens, self.output_tokens, *self.scores.values()]
+        for column in [*own, self.responses, self.digests]:
             column.extend([None] * (lines - len(column)))
 
 

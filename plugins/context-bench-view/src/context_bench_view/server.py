@@ -15,10 +15,10 @@ from starlette.routing import Route
 
 from context_bench.errors import ContextBenchError
 from context_bench.runs import open_run
-from context_bench_compare.comparing import compare_runs
+from context_bench_compare.comparing import overview
 from context_bench_compare.verdicts import Rules
 from context_bench_html import charts
-from context_bench_html.deciding import Difference
+from context_bench_html.deciding import Difference, Trade
 from context_bench_html.embedding import embedded
 from context_bench_html.page import Opened, policy, report_page, template
 from context_bench_html.payload import Texts
@@ -114,12 +114,14 @@ class Pages:
             return _missing()
         with ExitStack() as stack:
             runs = [stack.enter_context(open_run(path)) for path in paths if path is not None]
-            lines = compare_runs(runs, ("score",), Rules(), request.query_params.get("baseline") or None)
+            told = overview(runs, ("score",), Rules(), request.query_params.get("baseline") or None)
+        lines = told.lines
         differences = [Difference(line.system, "score", line.found) for line in lines]
         values = {
             "differences": differences,
             "baseline": lines[0].baseline,
             "flipped": [(line.system, line.flipped) for line in lines],
+            "trade": Trade(told.front, told.ratios),
             "forest": charts.forest("forest", differences),
             "runs": [(run.path.name, self._address(run.path.name)) for run in runs],
             "home": f"{self._home}/",
