@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -264,6 +265,47 @@ def test_wrong_input_is_told_in_one_line(
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("Error: ")
     assert words in line
+
+
+def test_a_baseline_tells_its_age_and_its_reason_where_it_is_used(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    execute(["baseline", "promote", "old.sqlite", "--as", "main", "--reason", "release\n1"])
+    story = here / "baselines" / "main.json"
+    told_of = json.loads(story.read_text())
+    long_ago = datetime.now(timezone.utc) - timedelta(days=40, hours=1)
+    story.write_text(json.dumps(told_of | {"promoted": long_ago.isoformat()}))
+    line = f"Baseline @main, promoted 40 days ago ({long_ago:%Y-%m-%d}): release 1"
+    for used, code in (
+        (("@main", "new.sqlite"), 0),
+        (("new.sqlite", "@main", "--gate", "score:max-drop=1pp,vs=@main"), 10),
+        (("new.sqlite", "--baseline", "@main", "--gate", "score:max-drop=1pp"), 10),
+        (("new.sqlite", "--baseline", "@main", "--json"), 0),
+    ):
+        capsys.readouterr()
+        assert execute(["compare", *used]) == code, used
+        shown = capsys.readouterr()
+        assert shown.err.splitlines().count(line) == 1, used
+        assert "main/proxy" in shown.out or "@main" not in used
+    for used in (("new.sqlite", "--baseline", "@main"), ("new.sqlite", "@main"), ("@main", "new.sqlite")):
+        assert execute(["compare", *used]) == 0
+        assert "new/proxy against main/proxy (score): worse." in " ".join(capsys.readouterr().out.split()), used
+    assert execute(["compare", "all.sqlite", "@main"]) == 0
+    assert "proxy against direct (score)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_run_tells_the_age_of_the_baseline_that_its_gate_names(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    execute(["baseline", "promote", "old.sqlite", "--as", "main", "--reason", "release 1"])
+    gate = {"gate": {"gate": ["right:max-drop=1pp,vs=@main"]}}
+    run(here / "again.sqlite", Sometimes("proxy", 0.8, 1), part_options=gate)
+    assert "Baseline @main, promoted less than a minute ago" in capsys.readouterr().err
+    (here / "baselines" / "main.json").unlink()
+    run(here / "again.sqlite", Sometimes("proxy", 0.8, 1), part_options=gate)
+    said = capsys.readouterr().err
+    assert "Baseline @main: " in said
+    assert "Promote it again" in said
 
 
 def test_a_baseline_that_lost_its_story_says_how_to_mend_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,6 +92,19 @@ def read_baseline(path: Path) -> Baseline:
         ) from error
 
 
+def story_of(name: str, folder: Path = BASELINES) -> str | None:
+    """Return in one line how old a named baseline is and why it is one; None for a path, which nobody promoted."""
+    if not name.startswith("@"):
+        return None
+    try:
+        known = read_baseline(find_baseline(name, folder))
+    except UnknownNameError:
+        raise
+    except ConfigurationError as error:
+        return f"Baseline {name}: {error}"
+    return f"Baseline {name}, promoted {known.age()} ago ({known.promoted[:10]}): {' '.join(known.reason.split())}"
+
+
 def find_baseline(name: str, folder: Path = BASELINES) -> Path:
     """Return the run file of a baseline by its name with ``@``, or by its path.
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from attrs import evolve
 
 from context_bench.console import say, tell, wrapped, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_compare import baselines as named
 from context_bench_compare.columns import HEADLINE
-from context_bench_compare.comparing import Overview, compare_runs, overview
+from context_bench_compare.comparing import Overview, baseline_of, compare_runs, contestants, is_own_baseline, overview
 from context_bench_compare.gates import Gate, Outcome, exit_code, gates_of_table, parse_gate
 from context_bench_compare.gating import judge
 from context_bench_compare.planning import plans
@@ -45,7 +46,8 @@ _path = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--baseline",
     metavar="LABEL",
-    help="The system that the others are held against.  [default: the run's own, or the first]",
+    help="The system that the others are held against, or @NAME for that of a named baseline.  [default: the run's own, or the "
+    "first]",
 )
 @click.option(
     "--metric",
@@ -147,8 +149,15 @@ def compare(
             raise ConfigurationError(f"{path} has no suffix that is written here: {', '.join(_WRITERS)}.")
     gates = [*(project_gates() if is_held else ()), *(gate for text in gate_texts for gate in parse_gate(text))]
     rules = Rules(confidence, margin, threshold, "higher", seed)
+    if baseline is not None and baseline.startswith("@"):
+        runs = (*(name for name in runs if name != baseline), baseline)
+        gates = [evolve(gate, against=baseline) if gate.is_paired and gate.against is None else gate for gate in gates]
+    used = [*runs, *(gate.against for gate in gates if gate.against is not None)]
     with ExitStack() as opened:
         found = [opened.enter_context(open_run(named.find_baseline(name, folder))) for name in runs]
+        for story in filter(None, (named.story_of(name, folder) for name in dict.fromkeys(used))):
+            tell(story)
+        baseline = _named_baseline(runs, found, baseline)
         incomplete = [run for run in found if not run.completeness.is_complete]
         for run in incomplete:
             tell(f"{run.path}: {run.completeness.sentence}")
@@ -156,7 +165,8 @@ def compare(
             tell("A comparison of a part can mislead: --partial compares it all the same.")
             return INCOMPLETE
         told = overview(found, metrics or (HEADLINE,), rules, baseline, cluster, by, anyway)
-        outcomes = judge(found[0], gates, (), baseline, threshold, cluster, folder) if gates else []
+        own = baseline if baseline in [one["label"] for one in found[0].systems] or len(runs) == 1 else None
+        outcomes = judge(found[0], gates, (), own, threshold, cluster, folder) if gates else []
     if as_json:
         write_json(_told(told, outcomes))
     else:
@@ -164,6 +174,19 @@ def compare(
     for path in outputs:
         path.write_text(_WRITERS[path.suffix](told, outcomes), encoding="utf-8")
     return exit_code(outcomes)
+
+
+def _named_baseline(runs: Sequence[str], found: Sequence[Run], baseline: str | None) -> str | None:
+    """Return the name of the baseline's system where a run is written @NAME: it is the baseline unless a run has its own."""
+    place = next((place for place, name in enumerate(runs) if name.startswith("@")), None)
+    if place is None or (len(runs) < 2 and baseline is None):
+        return baseline
+    entrants, _ = contestants(found, None)
+    if baseline == runs[-1]:
+        return baseline_of(entrants, None, found[-1]).name
+    if baseline is not None or any(map(is_own_baseline, entrants)):
+        return baseline
+    return baseline_of(entrants, None, found[place]).name
 
 
 def _told(compared: Overview, outcomes: Sequence[Outcome]) -> dict[str, Any]:

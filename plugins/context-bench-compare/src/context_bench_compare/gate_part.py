@@ -17,7 +17,7 @@ from context_bench import EvalRow
 from context_bench.console import tell
 from context_bench.errors import ConfigurationError
 from context_bench.runs import open_run
-from context_bench_compare.baselines import BASELINES
+from context_bench_compare.baselines import BASELINES, story_of
 from context_bench_compare.gates import exit_code, gates_of_table, parse_gate
 from context_bench_compare.gating import judge
 from context_bench_compare.looks import Looks
@@ -74,6 +74,9 @@ class Gates:
         with open_run(run.config["run_file"]) as opened:
             looks = self._sequence
             outcomes = looks.last(opened) if looks else judge(opened, self._gates, folder=self._folder)
+        for name in dict.fromkeys(gate.against for gate in self._gates if gate.against is not None):
+            if story := story_of(name, self._folder):
+                tell(story)
         for outcome in outcomes:
             tell(gate_sentence(outcome))
         return exit_code(outcomes) or None
