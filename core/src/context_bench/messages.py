@@ -34,7 +34,8 @@ class MessageTransformer:
     empty, so that no later step sends what was compressed away.
 
     Args:
-        transformer: The object. ``name``, ``fingerprint``, ``reads`` and ``close`` of it count, where it has them.
+        transformer: The object. ``name``, ``fingerprint``, ``reads`` and ``close`` of it count, where it has them, and
+            ``redeem(messages)``: what each of its markers in them brings back, by reference; it is put out as ``redeemed``.
     """
 
     def __init__(self, transformer: Any) -> None:
@@ -61,6 +62,8 @@ class MessageTransformer:
         start, end = example.get("region") or (0, len(before))
         region = [start, max(start, len(messages) - (len(before) - end))]
         changed: dict[str, Any] = {} if messages == before else {"raw_messages": []}
+        if callable(redeem := getattr(self.transformer, "redeem", None)):
+            changed["redeemed"] = dict(redeem(messages))
         return {"messages": messages, "region": region, "context": _text(messages, region), **changed}
 
 

@@ -17,14 +17,18 @@ from context_bench_controls.summing import Line, lines_of
 SCORES = (
     "survival_needed",
     "survival_all",
+    "recoverable_needed",
+    "recoverable_all",
     "bound",
     "invented",
     "pair_faults",
+    "unredeemable_markers",
     "recall",
     "recall_corrected",
     "next_action_target",
     "next_action_aa",
     "prefix_kept",
+    "re_reads",
 )
 """Scores that a scorecard shows the mean of, where the run has them."""
 

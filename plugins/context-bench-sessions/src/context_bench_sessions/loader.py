@@ -104,7 +104,7 @@ def _sessions(path: Path, wanted: str | None, skip: bool) -> Iterator[tuple[str,
 
 
 def example_of(session: Session, cut: Cut, found: str, name: str) -> dict[str, Any]:
-    """Return the example of a cut; ``future`` and ``next_action`` are gold and shown to no system."""
+    """Return the example of a cut; ``future``, ``later_calls`` and ``next_action`` are gold and shown to no system."""
     prefix = list(session.messages[: cut.at])
     calls, results, unanswered, orphans = count_pairs(prefix)
     return {
@@ -122,6 +122,11 @@ def example_of(session: Session, cut: Cut, found: str, name: str) -> dict[str, A
         "format": found,
         "original_pairs": {"calls": calls, "results": results, "unanswered": unanswered, "orphans": orphans},
         "next_action": next_action(session.messages[cut.at]),
+        "later_calls": [
+            {"name": one["name"], "arguments": one["arguments"]}
+            for message in session.messages[cut.at :]
+            for one in message.get("tool_calls", ())
+        ],
         "future": [whole_text(message) for message in session.messages[cut.at :] if message["role"] == "assistant"],
         "recorded_compaction": _recorded(session, cut),
         "context": region_text(session.messages, (cut.head_end, cut.tail_start)),

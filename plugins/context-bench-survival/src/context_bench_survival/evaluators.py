@@ -15,9 +15,11 @@ from typing import Any
 
 from context_bench.console import warn
 from context_bench.runs import open_run
-from context_bench_sessions.messages import Message, count_pairs, text_of
+from context_bench_sessions.messages import Message, text_of
 from context_bench_survival.contexts import left, standing
 from context_bench_survival.literals import CLASSES
+from context_bench_survival.markers import new_references, returned
+from context_bench_survival.pairs import pair_faults
 from context_bench_survival.prepared import Prepared, prepared
 from context_bench_survival.probes import MASK, Probe
 from context_bench_survival.remains import Remains
@@ -46,7 +48,12 @@ class Survival:
     Scores: ``survival_needed``, the share of the literals that the recorded agent used afterwards - for plain datasets, of those
     in the gold answers; ``survival_all``, the share of all; ``survival_CLASS`` by class; ``bound``, the share that still stands
     beside the words that say what it means; ``invented``, literals for 1,000 tokens that the original lacks; ``pair_faults``, how
-    many calls and results do not fit together that did before; ``kept_ratio``, the tokens left for each token given.
+    many calls and results do not fit together that did before, and how many markers bring nothing back; ``kept_ratio``, the
+    tokens left for each token given.
+
+    Where a system left markers of its own, three states: besides what survived, ``recoverable_needed`` and ``recoverable_all``
+    are the shares that are gone and stand in what a marker brought back when it was redeemed - the output's ``redeemed`` -
+    and ``lost_needed`` and ``lost_all`` the rest. ``unredeemable_markers`` is how many brought nothing back.
 
     Args:
         most: Literals of a row that are looked at.
@@ -69,7 +76,7 @@ class Survival:
         if ready.faults:
             self.faults += [f"{original.get('id', 'a row')}: {fault}" for fault in ready.faults]
             raise SelfCheckError(f"The self-check failed, so this row has no scores: {'; '.join(ready.faults)}")
-        return scores_of(ready, after, _remains(ready, processed, after))
+        return scores_of(ready, after, _remains(ready, processed, after), processed)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what can change a score."""
@@ -92,15 +99,20 @@ class Survival:
         return FAILED if faults else None
 
 
-def scores_of(ready: Prepared, after: Sequence[Message], remains: Remains) -> dict[str, float]:
+def scores_of(
+    ready: Prepared, after: Sequence[Message], remains: Remains, processed: Mapping[str, Any] | None = None
+) -> dict[str, float]:
     """Return the scores of what a system left.
 
     Args:
         ready: What it was given.
         after: What it left, in the canonical form.
         remains: What that tells.
+        processed: The output, whose ``redeemed`` is what its markers brought back.
     """
     asked = ready.asked
+    references = new_references(remains.texts, ready.text)
+    brought = returned(references, processed or {})
     kept = {id(probe): is_kept for probe, is_kept in zip(asked, _kept(remains, asked), strict=True)}
     found = {
         **_shares(asked, kept),
@@ -108,8 +120,11 @@ def scores_of(ready: Prepared, after: Sequence[Message], remains: Remains) -> di
         "invented": 1000 * len(invented(ready, remains)) / max(1, remains.tokens),
         "kept_ratio": remains.tokens / max(1, ready.whole.tokens),
     }
+    broken = len(references) - len(brought)
+    if references:
+        found |= {**_fates(asked, kept, Remains((), list(brought.values()))), "unredeemable_markers": float(broken)}
     if any(message.get("tool_calls") for message in ready.before):
-        found["pair_faults"] = float(pair_faults(ready.before, after))
+        found["pair_faults"] = float(pair_faults(ready.before, after) + broken)
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -180,31 +195,6 @@ def invented(ready: Prepared, remains: Remains) -> set[str]:
     return new
 
 
-def pair_faults(before: Sequence[Message], after: Sequence[Message]) -> int:
-    """Return the new faults of calls and results, those of the recording taken off.
-
-    Counted are calls without a result, results without a call or in front of it, ids that were not there, and changed arguments.
-    """
-    return max(0, _faults(after, before) - _faults(before, before))
-
-
-def _faults(messages: Sequence[Message], before: Sequence[Message]) -> int:
-    _, _, unanswered, orphans = count_pairs(messages)
-    recorded = {one["id"]: one["arguments"] for message in before for one in message.get("tool_calls", ())}
-    early, seen, changed = 0, set(), 0
-    for message in messages:
-        for one in message.get("tool_calls", ()):
-            seen.add(one["id"])
-            changed += one["id"] not in recorded or _plain(recorded[one["id"]]) != _plain(one["arguments"])
-        if message["role"] == "tool" and message["tool_call_id"] not in seen:
-            early += 1
-    return unanswered + max(orphans, early) + changed
-
-
-def _plain(arguments: str) -> str:
-    return "".join(arguments.split())
-
-
 def _shares(asked: Sequence[Probe], kept: Mapping[int, bool]) -> dict[str, float | None]:
     shares: dict[str, float | None] = {
         "survival_needed": _share([kept[id(probe)] for probe in asked if probe.needed]),
@@ -212,6 +202,17 @@ def _shares(asked: Sequence[Probe], kept: Mapping[int, bool]) -> dict[str, float
     }
     for kind in (*CLASSES, "error"):
         shares[f"survival_{kind}"] = _share([kept[id(probe)] for probe in asked if probe.kind == kind])
+    return shares
+
+
+def _fates(asked: Sequence[Probe], kept: Mapping[int, bool], fetched: Remains) -> dict[str, float | None]:
+    """Return which shares are gone and can be fetched again, and which are lost."""
+    shares: dict[str, float | None] = {}
+    for name, probes in (("needed", [probe for probe in asked if probe.needed]), ("all", asked)):
+        gone = [not kept[id(probe)] for probe in probes]
+        again = [fetched.holds(probe.answer) for probe in probes]
+        shares[f"recoverable_{name}"] = _share([one and other for one, other in zip(gone, again, strict=True)])
+        shares[f"lost_{name}"] = _share([one and not other for one, other in zip(gone, again, strict=True)])
     return shares
 
 

@@ -10,6 +10,7 @@ from context_bench_sessions.messages import Message, text_of
 from context_bench_survival.contexts import left
 from context_bench_survival.prepared import Prepared, prepared
 from context_bench_survival.remains import tokens_of
+from context_bench_survival.rereads import re_reads
 
 
 class PrefixCost:
@@ -19,7 +20,9 @@ class PrefixCost:
     is; the rest is written anew. Scores: ``prefix_kept``, the share of the given tokens before that byte;
     ``next_call_price``, the price of the next call's prompt for each unit of what it would have cost untouched - above 1 the
     compression costs money at first; ``later_call_price``, the same for the calls after it; ``calls_to_pay_back``, the calls
-    after which it has paid for itself, where it ever does. Prices are in the price of a fresh input token.
+    after which it has paid for itself, where it ever does; ``re_reads``, the share of the recorded agent's later reads of files
+    that are of one whose content was removed - an upper bound of what it would read again. Prices are in the price of a fresh
+    input token.
 
     Args:
         read: Price of a token that is read from the cache.
@@ -55,7 +58,8 @@ class PrefixCost:
         }
         if untouched > later:
             found["calls_to_pay_back"] = max(0.0, (first - untouched) / (untouched - later))
-        return found
+        again = re_reads(ready.before, ready.region, original.get("later_calls") or (), map(whole_text, after))
+        return found if again is None else {**found, "re_reads": again}
 
 
 def unchanged_tokens(before: Sequence[Message], after: Sequence[Message]) -> int:

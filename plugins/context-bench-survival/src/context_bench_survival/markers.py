@@ -1,0 +1,62 @@
+"""Markers: what a compressor leaves in place of what it laid aside, so that the agent can fetch it again.
+
+A marker counts for nothing by itself. The product is asked to redeem it - it puts out ``redeemed``, what came back by the
+reference of the marker - and a literal is *recoverable* when it stands in that text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from context_bench_sessions.messages import text_of
+
+_PROMISE = re.compile(r"(?i)(?<![a-z])(?:retriev(?:e|al|able)|redeem|expand|ccr)(?![a-z])|<<\w+:")
+"""What a line says that holds a reference to something laid aside."""
+
+_REFERENCE = re.compile(
+    r"<<\w+:([\w.-]+)"
+    r"|(?i:\b(?:hash|key|ref|reference|id|handle|marker)\b[\"'`]?\s*[=:]\s*[\"'`]?)([\w.-]*\w)"
+    r"|(?<![\w.-])((?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{6,64})(?![\w-])"
+)
+
+
+def references_in(text: str) -> list[str]:
+    """Return the references of the markers in a text, each once, in order.
+
+    >>> references_in("[100 items compressed to 10. Retrieve more: hash=5f3a9c1b]")
+    ['5f3a9c1b']
+    >>> references_in("[... 917 lines omitted]")
+    []
+    """
+    found: dict[str, None] = {}
+    for line in text.splitlines():
+        if _PROMISE.search(line):
+            found.update(dict.fromkeys(next(filter(None, match.groups())) for match in _REFERENCE.finditer(line)))
+    return list(found)
+
+
+def new_references(texts: Iterable[str], original: str) -> list[str]:
+    """Return the references that a system put in; what the recording held is no marker of its."""
+    found = dict.fromkeys(reference for text in texts for reference in references_in(text))
+    return [reference for reference in found if reference not in original]
+
+
+def returned(references: Iterable[str], processed: Mapping[str, Any]) -> dict[str, str]:
+    """Return what came back for each reference that was redeemed; one that brought nothing is not in it.
+
+    Args:
+        references: Those that stand in what is left: a text that no marker leads to does not count.
+        processed: The system's output; its ``redeemed`` maps references to what came back, None where nothing did.
+
+    Raises:
+        TypeError: ``redeemed`` is no mapping.
+    """
+    redeemed = processed.get("redeemed") or {}
+    if not isinstance(redeemed, Mapping):
+        raise TypeError(
+            f"redeemed must map each marker's reference to what came back, not be {type(redeemed).__name__}."
+        )
+    texts = {reference: text_of(redeemed.get(reference)) for reference in references}
+    return {reference: text for reference, text in texts.items() if text.strip()}
