@@ -41,6 +41,7 @@ def evaluate(
     samples: int = 1,
     order: str = "interleaved",
     deadline: float | None = None,
+    dataset_timeout: float | None = None,
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
     max_failed: float | None = None,
@@ -104,6 +105,7 @@ def evaluate(
         order: ``"interleaved"`` gives each example to all systems before the next example; ``"system"`` gives all
             examples to one system before the next system.
         deadline: Seconds that one row may take, retries and scoring included.
+        dataset_timeout: Seconds that a dataset may take for one example; the run stops when it takes longer.
         requests_per_minute: Requests a minute for each endpoint.
         tokens_per_minute: Tokens a minute for each endpoint.
         max_failed: Share of rows that may fail; the run stops when more must.

@@ -215,6 +215,16 @@ class Request:
         commands=_RESUMED,
         told="Seconds that one row may take, retries and scoring included.",
     )
+    dataset_timeout: float | None = parameter(
+        number(),
+        None,
+        "What a dataset may take for one example; the run stops when it takes longer.",
+        "--dataset-timeout",
+        metavar="SECONDS",
+        key="run.dataset-timeout",
+        commands=_RESUMED,
+        told="Seconds that a dataset may take for one example; the run stops when it takes longer.",
+    )
     requests_per_minute: float | None = parameter(
         number(), None, "Requests a minute for each endpoint.", "--rpm", metavar="N"
     )

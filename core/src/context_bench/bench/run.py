@@ -156,6 +156,7 @@ class Run:
             transcripts,
             unscored,
             self.reference,
+            request.dataset_timeout,
         )
         started = perf_counter()
         with self._ending(admission := self._admission()):

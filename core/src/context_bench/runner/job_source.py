@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve
 
-from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
+from context_bench.errors import DatasetError, UnstorableError
 from context_bench.runner.conversation import Conversational, is_conversation
 from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Slot, Stream
-from context_bench.runner.selection import Placed, name_of
+from context_bench.runner.reading import called, chosen, named
+from context_bench.runner.selection import name_of
 from context_bench.runner.sight import shown
-from context_bench.runner.stopping import Raised, guarded, message_of
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
@@ -27,7 +27,6 @@ from context_bench.store.stored_rows import StoredExample
 if TYPE_CHECKING:
     from context_bench.runner.agreement import Reference
 
-_END = object()
 _REMEMBERED_IDS = 50_000
 _NOTHING: tuple[Any, ...] = (1 << 64, b"")
 _CONTENT = 64
@@ -53,6 +52,7 @@ class Feed:
             warmer server than another; ``"system"`` gives all examples to one system before the next system.
         transcripts: Keeps the turns of conversations.
         unscored: Evaluators that have said nothing of a response that is done, by its packed identity: they get it again.
+        timeout: Seconds that a dataset may take for one example; None for any.
     """
 
     def __init__(
@@ -69,7 +69,9 @@ class Feed:
         transcripts: Transcripts | None = None,
         unscored: Mapping[int, Collection[int]] | None = None,
         reference: Reference | None = None,
+        timeout: float | None = None,
     ) -> None:
+        self._timeout = timeout
         self._slots = tuple(slots)
         self._streams = tuple(streams)
         self._stream_of = {stream.number: stream for stream in self._streams}
@@ -114,23 +116,23 @@ class Feed:
             length = 0
             names = _Names(stream)
             content = blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE)
-            for position, example in _chosen(stream):
+            for position, example in chosen(stream, self._timeout):
                 if type(example) is not dict and not isinstance(example, Mapping):
                     raise DatasetError(
-                        f"Row {position} of {_called(stream)} is of type {type(example).__name__}; "
+                        f"Row {position} of {called(stream)} is of type {type(example).__name__}; "
                         "an example is a mapping of field names to values."
                     )
                 try:
                     key = example_key(example)
                 except UnstorableError as error:
-                    raise DatasetError(f"Row {position} of {_called(stream)} cannot be stored: {error}") from error
+                    raise DatasetError(f"Row {position} of {called(stream)} cannot be stored: {error}") from error
                 content.update(key)
                 length += 1
                 name = names.name(example, position, key)
                 yield Fed(stream.number, position, name, _label(stream, example), key, example)
             self.examples += length
             if not length:
-                raise DatasetError(f"{_named(stream)} is empty: it gave no example.")
+                raise DatasetError(f"{named(stream)} is empty: it gave no example.")
             if store is not None:
                 store.close_dataset(stream.number, length, content.digest())
 
@@ -260,7 +262,7 @@ class _Names:
             if found & ((1 << _CONTENT) - 1) != content:
                 hint = " (a number and the same text are one)" if name.lstrip("-")[:1].isdigit() else ""
                 raise DatasetError(
-                    f"Rows {found >> _CONTENT} and {position} of {_called(self._stream)} are different examples with one "
+                    f"Rows {found >> _CONTENT} and {position} of {called(self._stream)} are different examples with one "
                     f"id, {name!r}{hint}. Give each its own, or take the id from another column (--field id=COLUMN)."
                 )
         return name
@@ -271,37 +273,3 @@ def _label(stream: Stream, example: Mapping[str, Any]) -> str:
         return stream.label
     found = example.get("dataset")
     return found if isinstance(found, str) and found else stream.fallback
-
-
-def _chosen(stream: Stream) -> Iterable[Placed]:
-    placed = _guarded(stream)
-    return placed if stream.selection is None else stream.selection.of(placed)
-
-
-def _guarded(stream: Stream) -> Iterator[Placed]:
-    position = 0
-    examples = guarded(iter, stream.examples)
-    while True:
-        found = examples if isinstance(examples, Raised) else guarded(next, examples, _END)
-        if isinstance(found, Raised):
-            error = found.error
-            if isinstance(error, ContextBenchError):
-                raise error
-            after = f"after row {position - 1}" if position else "at its beginning"
-            kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
-            raise DatasetError(f"{_named(stream)} cannot be read {after}: {kind}{message_of(error)}") from error
-        if found is _END:
-            return
-        yield position, found
-        position += 1
-
-
-def _named(stream: Stream) -> str:
-    """Return what a stream is called at the beginning of a sentence; its own name keeps its letters."""
-    called = _called(stream)
-    return called[:1].upper() + called[1:]
-
-
-def _called(stream: Stream) -> str:
-    name = stream.label or stream.fallback
-    return f"dataset {name!r}" if name else "the dataset"
