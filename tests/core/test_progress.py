@@ -7,20 +7,27 @@ import json
 import re
 import threading
 from pathlib import Path
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from context_bench import evaluate
 from context_bench.cli import execute
+from context_bench.records import Failure
+from context_bench.runner import admission as admissions
+from context_bench.runner import job_source, limits
 from context_bench.runner import progress as module
+from context_bench.runner.admission import Admission
 from context_bench.runner.parts import Slot
 from context_bench.runner.progress import Progress
 from context_bench.store.identity import RowId
 from context_bench.store.stored_rows import StoredRow
 
 TRAFFIC: Any = SimpleNamespace(retried={0: 4, 1: 0}, in_flight={0: 8, 1: 0}, cost={0: 12.34567}, currency="USD")
+TRAFFIC.failures, TRAFFIC.waiting = {}, lambda slot: None
 NOTE = "22 reused, 10 failed, 4 retried, 8 in flight, p95 1.2 s, 1,860,000 tokens, 12.3457 USD"
 
 
@@ -212,7 +219,7 @@ def test_json_lines_hold_everything(run: Any) -> None:
     states = [json.loads(line) for line in run("--log-format", "json", "-n", "20")]
     assert [state["system"] for state in states] == ["a", "b"]
     expected = {"event", "system", "done", "total", "reused", "failed", "retried", "in_flight", "rows_per_second"}
-    expected |= {"p95", "tokens", "cost", "currency", "eta"}
+    expected |= {"p95", "tokens", "cost", "currency", "eta", "latest_failure", "waiting"}
     assert all(state.keys() == expected for state in states)
     assert all(
         (state["event"], state["done"], state["total"], state["eta"]) == ("progress", 20, 20, 0) for state in states
@@ -273,3 +280,152 @@ def test_nothing_that_a_terminal_obeys_is_written_raw(log_format: str) -> None:
     assert "pwned" in told
     assert "red" in told
     assert told.replace("\n", "").isprintable()
+
+
+def failed(position: int, message: str) -> StoredRow:
+    cause = Failure("system", "HTTPError", message)
+    return evolve(row(position, output=None), failures=[(0, cause)])
+
+
+def test_the_latest_failure_is_shown_by_line_and_state() -> None:
+    stream = io.StringIO()
+    progress = Progress(slots("gpt"), 4, stream)
+    assert progress.state(0)["latest_failure"] is None
+    progress.row(failed(0, "HTTP 401"))
+    progress.row(failed(1, "HTTP 500: no\nreason"))
+    progress.row(row(2))
+    assert progress.state(0)["latest_failure"] == "system: HTTPError: HTTP 500: no reason"
+    progress.close()
+    assert stream.getvalue().endswith(", latest failure: system: HTTPError: HTTP 500: no reason\n")
+
+
+def test_an_attempt_that_is_repeated_is_a_failure_too_and_holds_no_secret() -> None:
+    progress = Progress(slots("gpt"), 4, io.StringIO())
+    traffic = SimpleNamespace(**vars(TRAFFIC))
+    progress.watch(traffic, clean=lambda text: text.replace("sk-1", "***"))
+    progress.row(failed(0, "first"))
+    traffic.failures = {0: (monotonic() + 1, "HTTPError: HTTP 500 for sk-1")}
+    assert progress.state(0)["latest_failure"] == "HTTPError: HTTP 500 for ***"
+    traffic.failures = {0: (0.5, "HTTPError: older")}
+    assert progress.state(0)["latest_failure"] == "system: HTTPError: first"
+    progress.close()
+
+
+@pytest.mark.parametrize("width", [60, 200])
+def test_a_terminal_shows_what_is_waited_for(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    progress = Progress(slots("gpt"), 4, terminal)
+    progress.watch(
+        SimpleNamespace(**{**vars(TRAFFIC), "waiting": lambda slot: "42 s for the rate limit of http://h/v1"})
+    )  # type: ignore[arg-type]
+    progress.row(failed(0, "HTTP 500"))
+    progress.close()
+    shown = " ".join(" ".join(terminal.last_screen).split())
+    assert "waiting 42 s for the rate limit of http://h/v1, latest failure: system: HTTPError: HTTP 500" in shown
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_a_line_is_written_without_a_row_where_there_is_news(monkeypatch: pytest.MonkeyPatch, log_format: str) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(module, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(module, "_SECONDS_BETWEEN_LINES", 5)
+    waiting = [None, "42 s for the rate limit of h", "37 s for the rate limit of h", "9 s so far for dataset 'x'"]
+    stream = io.StringIO()
+    progress = Progress(slots("gpt"), None, stream, log_format)
+    progress._admission = SimpleNamespace(**{**vars(TRAFFIC), "waiting": lambda slot: waiting[0]})  # type: ignore[assignment]
+    for _ in range(4):
+        clock[0] += 6
+        progress.tick()
+        waiting.append(waiting.pop(0))
+    first, second = stream.getvalue().splitlines()
+    if log_format == "json":
+        assert [json.loads(line)["waiting"] for line in (first, second)] == [waiting[1], waiting[3]]
+    else:
+        assert first.endswith("waiting 42 s for the rate limit of h")
+        assert second.endswith("waiting 9 s so far for dataset 'x'")
+        assert all(first.startswith("gpt: 0 rows, 0 failed, ") for first in (first, second))
+
+
+class Remote:
+    """A system with an endpoint; its client tells of retries."""
+
+    name = "remote"
+    on_retry: Any = None
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        raise AssertionError
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {"endpoint": "http://h/v1"}
+
+
+class ServerError(Exception):
+    def __init__(self, status: int, retry_after: float | None = None) -> None:
+        self.status_code, self.retry_after = status, retry_after
+        super().__init__(f"HTTP {status}")
+
+
+def test_what_is_waited_for_is_the_rate_limit_of_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    for place in (admissions, limits):
+        monkeypatch.setattr(place, "monotonic", lambda: clock[0])
+    slot = Slot(0, "remote", Remote(), b"", True)
+    admission = Admission([slot], 4)
+    job: Any = SimpleNamespace(slot=slot, input_tokens=1, transcript=None)
+    place: Any = admission.enter(job)
+    assert admission.waiting(0) is None
+    wait = place.refused(ServerError(429, 42.0), 0.1, 1)
+    assert admission.waiting(0) == f"{wait:.0f} s for the rate limit of http://h/v1"
+    assert admission.failures[0] == (1000.0, "ServerError: HTTP 429")
+    place.leave()
+    clock[0] += wait - 0.5
+    assert admission.waiting(0) is None
+    place = admission.enter(job)
+    assert isinstance(place, float)  # the limiter has a clock of its own, and waits
+    assert admission.waiting(0).endswith(" s for the rate limit of http://h/v1")
+    admission.road(slot).answered()
+    assert admission.waiting(0) is None
+    admission.close()
+
+
+def test_a_pause_inside_a_client_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in (admissions, limits):
+        monkeypatch.setattr(place, "monotonic", lambda: 1000.0)
+    slot = Slot(0, "remote", Remote(), b"", True)
+    admission = Admission([slot], 4)
+    told: list[str | None] = []
+    monkeypatch.setattr(admission.stop, "wait", lambda seconds: told.append(admission.waiting(0)))
+    slot.system.on_retry(ServerError(500), 8.0)  # type: ignore[attr-defined]
+    assert told == ["8 s to ask http://h/v1 again"]
+    assert admission.failures[0][1] == "ServerError: HTTP 500"
+    admission.close()
+
+
+def test_a_dataset_that_takes_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(job_source, "monotonic", lambda: clock[0])
+    told: list[str | None] = []
+
+    class Quiet(Progress):
+        def watch(self, admission: Any, feed: Any = None, clean: Any = str) -> None:
+            super().watch(admission, feed, clean)
+            feeds.append(feed)
+
+    feeds: list[Any] = []
+    monkeypatch.setattr(module, "Progress", Quiet)
+
+    def examples() -> Any:
+        for number in range(3):
+            clock[0] += 30
+            told.append(feeds[0].waiting)
+            yield {"id": str(number), "question": "q"}
+
+    class One:
+        name = "one"
+
+        def score(self, original: Any, processed: Any) -> dict[str, float]:
+            told.append(feeds[0].waiting)
+            return {"one": 1.0}
+
+    evaluate(lambda example: "x", None, [One()], datasets={"slow": examples()})
+    assert told == ["30 s so far for dataset 'slow'", None] * 3

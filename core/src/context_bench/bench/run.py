@@ -159,7 +159,7 @@ class Run:
             request.dataset_timeout,
         )
         started = perf_counter()
-        with self._ending(admission := self._admission()):
+        with self._ending(admission := self._admission(), feed):
             loop = Loop(workbench, self.store, self.workers, self._watch(), admission, request.deadline, self._say)
             try:
                 loop.run(feed.jobs(self.store))
@@ -226,10 +226,10 @@ class Run:
         self.hooks.run_started(dict(self.config), told, self.warnings.warn_from_anywhere)
 
     @contextmanager
-    def _ending(self, admission: Admission) -> Iterator[None]:
+    def _ending(self, admission: Admission, feed: Feed) -> Iterator[None]:
         """Watch over the work: whatever ends it early is recorded, and everything is closed."""
         if self.progress is not None:
-            self.progress.watch(admission)
+            self.progress.watch(admission, feed, self.secrecy.of)
             if not self.store.is_new:
                 counts = self.store.counts()
                 self.progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self.slots})

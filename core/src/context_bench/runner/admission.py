@@ -23,7 +23,7 @@ from context_bench.runner.endpoints import (
 )
 from context_bench.runner.job import Job
 from context_bench.runner.parts import Slot
-from context_bench.runner.stopping import Stop
+from context_bench.runner.stopping import Stop, message_of
 
 if TYPE_CHECKING:
     from context_bench.runner.limits import Road
@@ -54,6 +54,7 @@ class Admission:
 
     Attributes:
         in_flight, retried, cost: Calls in flight, attempts repeated, and money spent, by slot.
+        failures: What the latest attempt that is repeated failed of, behind the moment, by slot.
         bill: Says what a response cost.
         currency: What the money is called.
     """
@@ -77,6 +78,7 @@ class Admission:
         self.governors = tuple(governors)
         self.in_flight: dict[int, int] = {}
         self.retried: dict[int, int] = {}
+        self.failures: dict[int, tuple[float, str]] = {}
         self.cost: dict[int, float] = {}
         self.is_limited = requests_per_minute is not None or tokens_per_minute is not None or bool(self.governors)
         self._lock = Lock()
@@ -126,7 +128,7 @@ class Admission:
             return _GLANCE
         wait = road.limiter.enter(job.input_tokens)
         if wait > 0:
-            line.note(wait, monotonic())
+            road.note(wait)
             return min(wait, _GLANCE)
         with self._lock:
             self.in_flight[slot.number] += 1
@@ -147,10 +149,17 @@ class Admission:
         if len(road.line):
             road.line.move()
 
-    def retry(self, slot: Slot) -> None:
-        """Count an attempt that is repeated."""
+    def retry(self, slot: Slot, error: BaseException, wait: float, *what: str) -> None:
+        """Count an attempt that is repeated so many seconds after an error, and what is waited for until then."""
         with self._lock:
             self.retried[slot.number] += 1
+            self.failures[slot.number] = monotonic(), f"{type(error).__name__}: {message_of(error)}"
+        self.road(slot).wait(wait, *what)
+
+    def waiting(self, slot: int) -> str | None:
+        """Return what the calls of a slot wait for, and for how long: ``42 s for the rate limit of http://...``."""
+        road = self._roads.get(slot)
+        return None if road is None else road.waiting
 
     def close(self) -> None:
         """Let go of the systems."""
@@ -170,7 +179,7 @@ class Admission:
 
             if is_refusal(error):
                 raise error
-            self.retry(slot)
+            self.retry(slot, error, wait, "to ask {} again")
             try:
                 loop, task = asyncio.get_running_loop(), asyncio.current_task()
             except RuntimeError:
@@ -211,22 +220,8 @@ class Place:
     The turns of a conversation that is asked turn by turn share the place, and each is admitted and settled as a call.
     """
 
-    __slots__ = (
-        *(
-            "_admission",
-            "_admitted",
-            "_call",
-            "_cost",
-            "_lock",
-            "_open",
-            "_road",
-            "_slot",
-            "_talks",
-            "_tokens",
-            "_total",
-        ),
-        "_usage",
-    )
+    __slots__ = ("_admission", "_admitted", "_call", "_cost", "_lock", "_open", "_road", "_slot", "_talks", "_tokens")
+    __slots__ += ("_total", "_usage")
 
     def __init__(self, admission: Admission, job: Job, road: Road, call: Call | None) -> None:
         self._admission, self._slot, self._road, self._call = admission, job.slot, road, call
@@ -308,7 +303,7 @@ class Place:
         wait = pause(attempt, asked)
         if wait is None or attempt >= _MOST_REFUSALS:
             return None
-        self._admission.retry(self._slot)
+        self._admission.retry(self._slot, error, wait)
         return wait
 
     def leave(self) -> None:

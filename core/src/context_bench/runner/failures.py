@@ -15,6 +15,11 @@ _LONGEST = 300
 _NUMBER = re.compile(r"\d+")
 
 
+def cause_of(row: StoredRow) -> str:
+    """Return why a row failed, in one line."""
+    return " ".join(str(row.failures[0][1]).split())[:_LONGEST] if row.failures else "unknown"
+
+
 class TooManyFailuresError(ContextBenchError):
     """More rows failed than may."""
 
@@ -40,10 +45,6 @@ class Failures:
         self._expected = expected
         self._failed = 0
 
-    @staticmethod
-    def _cause(row: StoredRow) -> str:
-        return " ".join(str(row.failures[0][1]).split())[:_LONGEST] if row.failures else "unknown"
-
     def row(self, row: StoredRow) -> None:
         """Count a row.
 
@@ -56,7 +57,7 @@ class Failures:
         if self._failed > self._most * self._expected:
             raise TooManyFailuresError(
                 f"{self._failed} of {self._expected} rows have failed, more than the share of {self._most:g} that may "
-                f"(--max-failed). The last one: {self._cause(row)}"
+                f"(--max-failed). The last one: {cause_of(row)}"
             )
 
 
@@ -103,5 +104,5 @@ class Breaker:
             which = f"{count} rows in a row" if slot in self._answered else f"The first {count} rows"
             raise DeadSystemError(
                 f"{which} of one system failed with one cause, which asking again will not mend (--keep-going goes on): "
-                f"{Failures._cause(row)}"
+                f"{cause_of(row)}"
             )

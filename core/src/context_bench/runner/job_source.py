@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from tempfile import TemporaryFile
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from context_bench.runner.agreement import Reference
 
 _REMEMBERED_IDS = 50_000
+_WORTH_TELLING = 2.0
 _NOTHING: tuple[Any, ...] = (1 << 64, b"")
 _CONTENT = 64
 """Bits of an example's key that tell two examples with one id apart."""
@@ -93,7 +95,7 @@ class Feed:
         }
         self._wirings: dict[str, LabelWiring] = {}
         self.skipped = 0
-        self.examples = 0
+        self._pulls: tuple[Stream, float] | None = None
 
     def jobs(self, store: RunFile | None = None) -> Iterator[Job]:
         """Yield the jobs that are still to be done.
@@ -111,10 +113,18 @@ class Feed:
             for slot in others:
                 yield from self._pass((slot,), spool, store)
 
+    @property
+    def waiting(self) -> str | None:
+        """Which dataset is waited for, and for how long; None where none takes long."""
+        stream, since = self._pulls or (None, 0.0)
+        seconds = monotonic() - since
+        return f"{seconds:.0f} s so far for {called(stream)}" if stream and seconds >= _WORTH_TELLING else None
+
     def _read(self, store: RunFile | None) -> Iterator[Fed]:
         for stream in self._streams:
             length = 0
             names = _Names(stream)
+            self._pulls = stream, monotonic()
             content = blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE)
             for position, example in chosen(stream, self._timeout):
                 if type(example) is not dict and not isinstance(example, Mapping):
@@ -129,8 +139,10 @@ class Feed:
                 content.update(key)
                 length += 1
                 name = names.name(example, position, key)
+                self._pulls = None
                 yield Fed(stream.number, position, name, _label(stream, example), key, example)
-            self.examples += length
+                self._pulls = stream, monotonic()
+            self._pulls = None
             if not length:
                 raise DatasetError(f"{named(stream)} is empty: it gave no example.")
             if store is not None:

@@ -21,6 +21,7 @@ from context_bench.runner.stopping import message_of
 FULL = 0.0625
 """What :meth:`Limiter.enter` returns when as many calls are in flight as may be: whoever ends one says so."""
 
+_WORTH_TELLING = 1.0
 _GENTLE_SECONDS, _GENTLE_RATE = 0.22, 300.0
 _ONLY_REFUSALS = 120.0
 
@@ -231,10 +232,28 @@ class Road:
         self.limiter = limiter
         self.line = Line()
         self._refused_since: float | None = None
+        self._waits: tuple[float, str] | None = None
 
     def answered(self) -> None:
         """Take note that the endpoint has answered."""
-        self._refused_since = None
+        self._refused_since = self._waits = None
+
+    def note(self, wait: float) -> None:
+        """Take note of what :meth:`Limiter.enter` told the first one in the line."""
+        self.line.note(wait, monotonic())
+        if wait != FULL:
+            self.wait(wait)
+
+    def wait(self, seconds: float, what: str = "for the rate limit of {}") -> None:
+        """Take note that calls wait for something, until the endpoint answers again."""
+        self._waits = monotonic() + seconds, what
+
+    @property
+    def waiting(self) -> str | None:
+        """What its calls wait for, for a second or more; None where one of them goes ahead."""
+        until, what = self._waits or (0.0, "")
+        left = until - monotonic()
+        return f"{left:.0f} s {what.format(self.endpoint or 'the system')}" if left >= _WORTH_TELLING else None
 
     def check(self, error: BaseException) -> None:
         """Take note that the endpoint has refused.

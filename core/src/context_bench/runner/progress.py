@@ -5,21 +5,27 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
 from context_bench.console import json_text, printable
 from context_bench.runner.admission import Admission
+from context_bench.runner.failures import cause_of
 from context_bench.runner.parts import Slot
 from context_bench.store.stored_rows import StoredRow
 
 if TYPE_CHECKING:
     from context_bench.runner.bars import Bars
+    from context_bench.runner.job_source import Feed
 
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_BETWEEN_BARS = 0.1
 _REMEMBERED_LATENCIES = 1000
+_LONGEST_FAILURE, _SHOWN_OF_FAILURE = 300, 120
+_NO_FAILURE = (0.0, "")
+_NO_NEWS = (0, None, "")
 
 
 class Tally:
@@ -32,11 +38,13 @@ class Tally:
         reused: Rows taken from earlier runs.
         tokens: Tokens of prompts and responses.
         latencies: Seconds of the latest calls.
+        failure: Why the latest failed row failed, behind the moment.
     """
 
     def __init__(self) -> None:
         self.done = self.kept = self.failed = self.reused = self.tokens = 0
         self.latencies: deque[float] = deque(maxlen=_REMEMBERED_LATENCIES)
+        self.failure = _NO_FAILURE
 
     def row(self, row: StoredRow) -> None:
         """Count a row."""
@@ -46,7 +54,9 @@ class Tally:
         known = (count for count in (row.prompt_tokens, row.context_tokens) if count is not None)
         prompt = next(known, row.input_tokens)
         self.tokens += prompt + row.response_tokens
-        if not row.reused and row.output is not None:
+        if row.output is None and row.failures:
+            self.failure = monotonic(), cause_of(row)
+        elif not row.reused:
             self.latencies.append(row.latency)
 
     @property
@@ -79,17 +89,40 @@ class Progress:
         self._total = total
         self._tallies = {number: Tally() for number in self._labels}
         self._admission: Admission | None = None
+        self._feed: Feed | None = None
+        self._clean: Callable[[str], str] = str
+        self._lock = Lock()
+        self._closed = Event()
         self._is_json = log_format == "json"
         self._bars: Bars | None = None
         self._last_bar = 0.0
-        self._told: dict[int, int] = {}
+        self._told: dict[int, tuple[Any, ...]] = {}
         self._started = self._last_line = monotonic()
         if self._is_terminal() and not self._is_json:
             self._open_bars()
 
-    def watch(self, admission: Admission) -> None:
-        """Show, too, what is in flight, what was asked again, and what it cost."""
-        self._admission = admission
+    def watch(self, admission: Admission, feed: Feed | None = None, clean: Callable[[str], str] = str) -> None:
+        """Show, too, what is in flight, what was asked again, what is waited for, and what it cost.
+
+        Args:
+            admission: Lets calls go.
+            feed: Pulls examples.
+            clean: Takes secrets out of what a system raised.
+        """
+        self._admission, self._feed, self._clean = admission, feed, clean
+        if self._bars is None:
+            Thread(target=self._keep_time, name="context-bench-progress", daemon=True).start()
+
+    def _keep_time(self) -> None:
+        while not self._closed.wait(_SECONDS_BETWEEN_LINES):
+            self.tick()
+
+    def tick(self) -> None:
+        """Write a line, though no row has ended, where there is news: a failure, or something else that is waited for."""
+        now = monotonic()
+        if now - self._last_line >= _SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            self._write()
 
     def resume(self, done: Mapping[int, int]) -> None:
         """Begin with the rows that an earlier session of the run has done, by slot."""
@@ -110,9 +143,8 @@ class Progress:
             if now - self._last_bar >= _SECONDS_BETWEEN_BARS:
                 self._last_bar = now
                 self._move_bars()
-        elif now - self._last_line >= _SECONDS_BETWEEN_LINES:
-            self._last_line = now
-            self._write()
+        else:
+            self.tick()
 
     def say(self, line: str) -> None:
         """Show a line at once."""
@@ -125,6 +157,7 @@ class Progress:
 
     def close(self) -> None:
         """Leave the last state on the screen."""
+        self._closed.set()
         if self._bars is not None:
             self._move_bars()
             self._bars.stop()
@@ -137,6 +170,8 @@ class Progress:
         seconds = monotonic() - self._started
         fresh = tally.done - tally.reused - tally.kept
         left = None if self._total is None else max(0, self._total - tally.done)
+        _, failure = max(tally.failure, admission.failures.get(slot, _NO_FAILURE) if admission else _NO_FAILURE)
+        waiting = (admission and admission.waiting(slot)) or (self._feed and self._feed.waiting)
         return {
             "system": self._labels[slot],
             "done": tally.done,
@@ -151,17 +186,21 @@ class Progress:
             "cost": admission.cost.get(slot) if admission else None,
             "currency": admission.currency if admission else "USD",
             "eta": None if left is None or not fresh else round(left * seconds / fresh, 1),
+            "latest_failure": " ".join(self._clean(failure).split())[:_LONGEST_FAILURE] or None,
+            "waiting": self._clean(waiting) if waiting and left != 0 else None,
         }
 
     def _write(self, is_last: bool = False) -> None:
         """Write a line for each system; meanwhile only for those that have rows left, and of none the same line twice."""
-        for slot in self._labels:
-            state = self.state(slot)
-            if not is_last and (state["done"] == state["total"] or state["done"] == self._told.get(slot)):
-                continue
-            self._told[slot] = state["done"]
-            line = json_text({"event": "progress", **state}) if self._is_json else _line(state)
-            print(printable(line), file=self._stream, flush=True)
+        with self._lock:
+            for slot in self._labels:
+                state = self.state(slot)
+                news = state["done"], state["latest_failure"], (state["waiting"] or "").partition(" ")[2]
+                if not is_last and (state["done"] == state["total"] or news == self._told.get(slot, _NO_NEWS)):
+                    continue
+                self._told[slot] = news
+                line = json_text({"event": "progress", **state}) if self._is_json else _line(state)
+                print(printable(line), file=self._stream, flush=True)
 
     def _move_bars(self) -> None:
         assert self._bars is not None
@@ -190,9 +229,9 @@ def _line(state: dict[str, Any]) -> str:
     parts = [f"{state['system']}: {state['done']}{total} rows", f"{state['failed']} failed"]
     if state["rows_per_second"]:  # without a fresh row there is no speed
         parts.append(_rate(state["rows_per_second"]))
-    note = _note({**state, "failed": 0})
+    note = _note({**state, "failed": 0, **_QUIET})
     eta = "" if state["eta"] is None or not state["eta"] else f"about {state['eta']:.0f} s left"
-    return ", ".join(filter(None, [*parts, note, eta]))
+    return ", ".join(filter(None, [*parts, note, eta, _trouble(state)]))
 
 
 def _note(state: dict[str, Any]) -> str:
@@ -205,7 +244,17 @@ def _note(state: dict[str, Any]) -> str:
         parts.append(f"{state['tokens']:,} tokens")
     if state["cost"] is not None:
         parts.append(f"{state['cost']:.4f} {state['currency']}")
-    return ", ".join(parts)
+    return ", ".join(filter(None, [*parts, _trouble(state)]))
+
+
+_QUIET = {"latest_failure": None, "waiting": None}
+
+
+def _trouble(state: dict[str, Any]) -> str:
+    """Return what is waited for, and what failed last, if anything."""
+    failure, waiting = state["latest_failure"], state["waiting"]
+    told = [waiting and f"waiting {waiting}", failure and f"latest failure: {failure[:_SHOWN_OF_FAILURE]}"]
+    return ", ".join(filter(None, told))
 
 
 def _rate(rows_per_second: float) -> str:
