@@ -13,7 +13,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import ConfigurationError, RunStoppedError
-from context_bench.runner import reading
+from context_bench.runner import selection
 from context_bench.runs import open_run
 
 
@@ -36,7 +36,7 @@ class Hang:
 @pytest.fixture
 def hang(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hang]:
     hang = Hang()
-    monkeypatch.setattr(reading, "monotonic", hang.clock)
+    monkeypatch.setattr(selection, "monotonic", hang.clock)
     yield hang
     hang.ended.set()
 

@@ -220,8 +220,12 @@ class Place:
     The turns of a conversation that is asked turn by turn share the place, and each is admitted and settled as a call.
     """
 
-    __slots__ = ("_admission", "_admitted", "_call", "_cost", "_lock", "_open", "_road", "_slot", "_talks", "_tokens")
-    __slots__ += ("_total", "_usage")
+    # fmt: off
+    __slots__ = (
+        "_admission", "_admitted", "_call", "_cost", "_lock", "_open",
+        "_road", "_slot", "_talks", "_tokens", "_total", "_usage",
+    )
+    # fmt: on
 
     def __init__(self, admission: Admission, job: Job, road: Road, call: Call | None) -> None:
         self._admission, self._slot, self._road, self._call = admission, job.slot, road, call

@@ -14,8 +14,7 @@ from context_bench.errors import DatasetError, UnstorableError
 from context_bench.runner.conversation import Conversational, is_conversation
 from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Slot, Stream
-from context_bench.runner.reading import called, chosen, named
-from context_bench.runner.selection import name_of
+from context_bench.runner.selection import called, chosen, name_of, named
 from context_bench.runner.sight import shown
 from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
