@@ -1,62 +1,134 @@
-"""ROUGE on long texts, declared bound to the processor: scored on one core, and on every core as it is by default.
+"""Evaluators bound to the processor: scored in this process, in one process of their own, in as many as there are cores.
 
-Both are one `evaluate(..., max_workers=1)` over the same rows; for the first, the declaration is switched off. The last column
-is a run of twenty rows, which starts no process. `python tests/benchmarks/bench_scoring.py` prints the table.
+All are one `evaluate(..., max_workers=1)` over the same rows, each in a fresh process; for the first, nothing is declared, for
+the second the machine is said to have one core. Times faster is what the second takes of the third: the cores would be
+ideal. CPU is what all processes of a run took together, of the run in one process: what sending rows there and back costs. On
+a machine that does other work, too, the first says little and the second still holds. `python tests/benchmarks/bench_scoring.py`
+prints the table.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import subprocess
+import sys
 import time
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from side_by_side import is_quick
 
-from context_bench import evaluate
-from context_bench.evaluators import SummarizationQuality
+SENTENCES = (
+    "The receiving party shall not disclose what it is told to anybody else.",
+    "However, section 4 allows that where the law asks for it.",
+    "So it does not follow that the claim is supported.",
+    "One might think of a contradiction, but that is not said anywhere.",
+)
+ALL = os.cpu_count() or 1
+
+
+class Load(NamedTuple):
+    """What is scored: an evaluator's name, rows, and what one of them is."""
+
+    evaluator: str
+    rows: int
+    about: str
+
+
+LOADS = (
+    Load("rouge", 400, "2,000 words against 2,000"),
+    Load("nli", 3000, "an answer of 1,000 words"),
+)
 
 
 class Plain:
     """The same evaluator, as an object that declares nothing."""
 
-    name = "plain"
-
-    def __init__(self) -> None:
-        self._evaluator = SummarizationQuality()
+    def __init__(self, evaluator: Any) -> None:
+        self.name, self._evaluator = evaluator.name, evaluator
 
     def score(self, original: Any, processed: Any) -> Any:
         """Return what the evaluator says."""
         return self._evaluator.score(original, processed)
 
 
-def seconds(evaluator: Any, rows: int, words: int) -> float:
-    """Return how long a run takes."""
-    source = random.Random(5)
-    vocabulary = [f"word{number}" for number in range(3000)]
-    examples = [
-        {"id": str(number), "question": "?", "answer": " ".join(source.choices(vocabulary, k=words))}
-        for number in range(rows)
-    ]
-    answer = " ".join(source.choices(vocabulary, k=words))
+def examples(load: Load, rows: int) -> Iterator[dict[str, Any]]:
+    """Yield rows whose field ``said`` is what a system answers."""
+    chance = random.Random(5)
+    words = [f"word{number}" for number in range(3000)]
+    for number in range(rows):
+        example = {"id": str(number), "question": "?"}
+        if load.evaluator == "rouge":
+            answer, said = (" ".join(chance.choices(words, k=2000)) for _ in range(2))
+            yield example | {"answer": answer, "said": said}
+        else:
+            said = " ".join(chance.choices(SENTENCES, k=80))
+            yield example | {"answer": "Entailment", "said": f"{said} The answer is Entailment."}
+
+
+def run(load: Load, rows: int, way: str) -> None:
+    """Print the seconds of a run."""
+    from context_bench import evaluate
+    from context_bench import evaluators as classes
+    from context_bench.runner import deferred_scoring
+
+    class Says:
+        name = "says"
+
+        def process(self, example: Any) -> Any:
+            return {"response": said[example["id"]]}
+
+    rows_of_it = list(examples(load, rows))
+    said = {example["id"]: example.pop("said") for example in rows_of_it}
+    asked: Any = load.evaluator
+    if way == "here":
+        names = {"rouge": "SummarizationQuality", "nli": "NLILabelMatch"}
+        asked = Plain(getattr(classes, names[load.evaluator])())
+    elif way == "one":
+        deferred_scoring.os.cpu_count = lambda: 1
     begun = time.perf_counter()
-    result = evaluate(lambda example: answer, examples, [evaluator], progress=False, max_workers=1)
+    result = evaluate(Says(), rows_of_it, [asked], progress=False, max_workers=1)
+    seconds = time.perf_counter() - begun
     assert not any(row.errors for row in result.rows)
-    return time.perf_counter() - begun
+    print(json.dumps(seconds), flush=True)
+
+
+def measured(load: Load, rows: int, way: str) -> tuple[float, float]:
+    """Return the seconds of a run, and those that processors spent on it, in all of its processes."""
+    command = [sys.executable, __file__, "--one", load.evaluator, str(rows), way]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    told = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    assert status == 0, told
+    process.returncode = 0
+    process.stdout.close()
+    return float(told), used.ru_utime + used.ru_stime
 
 
 def main() -> None:
     """Print the table."""
-    rows = 60 if is_quick() else 400
-    print(f"| words | rows | one core, s | {os.cpu_count()} cores, s | times faster | 20 rows, one | 20 rows, all |")
-    print("|---:|---:|---:|---:|---:|---:|---:|")
-    for words in (2000, 4000):
-        one, every = seconds(Plain(), rows, words), seconds(SummarizationQuality(), rows, words)
-        few = seconds(Plain(), 20, words), seconds(SummarizationQuality(), 20, words)
+    if "--one" in sys.argv:
+        name, rows, way = sys.argv[2:]
+        run(next(load for load in LOADS if load.evaluator == name), int(rows), way)
+        return
+    share = 20 if is_quick() else 1
+    head = ("evaluator", "rows", "here, s", "one process, s", f"{ALL} processes, s", "times faster")
+    print(f"| {' | '.join(head)} | CPU of {ALL} to one | CPU of {ALL} to here |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    for load in LOADS:
+        rows = load.rows // share
+        (here, cpu), (one, cpu_of_one), (every, cpu_of_all) = (
+            measured(load, rows, way) for way in ("here", "one", "all")
+        )
+        ratios = f"{one / every:.2f} | {cpu_of_all / cpu_of_one:.2f} | {cpu_of_all / cpu:.2f}"
         print(
-            f"| {words:,} | {rows} | {one:.1f} | {every:.1f} | {one / every:.2f} | {few[0]:.2f} | {few[1]:.2f} |",
+            f"| {load.evaluator} | {rows} of {load.about} | {here:.1f} | {one:.1f} | {every:.1f} | {ratios} |",
             flush=True,
         )
+    print(f"\nLoad {os.getloadavg()[0]:.1f} on {ALL} cores.")
 
 
 if __name__ == "__main__":
