@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -236,8 +237,15 @@ def dead(stand: Stand) -> list[Line]:
                 rows = len(list(run.rows()))
             seen = f"{rows} rows, {len(stand.server.asked)} requests, {seconds:.0f} s, exit {process.returncode}"
             cause = " ".join(told.split()).rpartition("(--keep-going goes on): ")[2]
-            lines.append(Line(f"{what}, 1,000 rows", f"{seen}; {cause[:80]}", "stops with the cause within 30 calls"))
+            lines.append(
+                Line(f"{what}, 1,000 rows", f"{seen}; {_shortened(cause)}", "stops with the cause within 30 calls")
+            )
     return lines
+
+
+def _shortened(cause: str) -> str:
+    """Return the beginning of a cause, without addresses."""
+    return re.sub(r"https?://\S+", "the endpoint", cause)[:100]
 
 
 def others(stand: Stand) -> list[Line]:
