@@ -42,7 +42,10 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def plugins() -> None:
     """Skips where the packages that the pages use are not installed."""
-    for name in ("answer_quality", "command", "compress", "local", "memory", "needle", "python", "replay", "rouge"):
+    for name in (
+        *("answer_quality", "command", "compress", "huggingface", "local", "math", "memory", "needle", "python", "reasoning"),
+        *("replay", "rouge"),
+    ):
         pytest.importorskip(f"context_bench_{name}", reason=f"the pages use context-bench-{name.replace('_', '-')}")
 
 
