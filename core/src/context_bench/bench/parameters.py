@@ -160,6 +160,23 @@ def _checked(attribute: Any) -> Any:
     return attribute.evolve(converter=convert, metadata={"parameter": declared})
 
 
+def called_here(parameters: Iterable[Parameter], name: str, here: Callable[[Parameter], str | None]) -> str:
+    """Return a sentence with what a parameter is called here that is called ``name`` elsewhere; empty when there is none.
+
+    Args:
+        parameters: All of them.
+        name: What it was called: its flag without dashes, its argument of ``evaluate()``, or its key.
+        here: Returns the name of a parameter here; None where it has none.
+    """
+    wanted = name.replace("-", "_")
+    for one in parameters:
+        elsewhere = [one.name, one.python, (one.key or "").rpartition(".")[2]]
+        elsewhere += [flag.lstrip("-") for flags in one.flags for flag in flags.split("/")]
+        if wanted in [each.replace("-", "_") for each in elsewhere if each] and (found := here(one)):
+            return f"Here it is {found}."
+    return ""
+
+
 def declared_in(request: type) -> dict[str, Parameter]:
     """Return the parameters of a request by the names of their fields, in the order of their declaration."""
     return {one.name: one.metadata["parameter"] for one in fields(request)}

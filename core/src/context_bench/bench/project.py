@@ -39,7 +39,7 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.bench.baseline import settled
-from context_bench.bench.parameters import parse_pairs
+from context_bench.bench.parameters import called_here, parse_pairs
 from context_bench.bench.requests import PARAMETERS, Request
 from context_bench.bench.specs import SystemSpec
 from context_bench.errors import ConfigurationError, UnknownNameError
@@ -82,7 +82,9 @@ def project_request(project: Mapping[str, Any], catalog: Catalog | None = None) 
             continue
         if one is None:
             known = [key.removeprefix("run.") for key in (*_KEYS, *own) if key.startswith("run.")]
-            raise UnknownNameError(f"key of [run] in {PROJECT_FILE}", key, known, absent_key(f"run.{key}"))
+            here = _called_here(key)
+            hint = absent_key(f"run.{key}") or here
+            raise UnknownNameError(f"key of [run] in {PROJECT_FILE}", key, [] if here else known, hint)
         values[one.name] = one.of_file(value, f"{PROJECT_FILE}: run.{key}")
     if not of_parts or catalog is None:
         return Request(**values)
@@ -103,6 +105,10 @@ def absent_key(key: str) -> str:
     from context_bench.plugins.first_party import KEYS
 
     return f"It comes with {KEYS[key]}: `{install_line(KEYS[key])}`." if key in KEYS else ""
+
+
+def _called_here(name: str) -> str:
+    return called_here(PARAMETERS.values(), name, lambda one: one.key)
 
 
 def set_value(request: Request, path: str, value: str, catalog: Catalog | None = None) -> Request:
@@ -131,8 +137,9 @@ def set_value(request: Request, path: str, value: str, catalog: Catalog | None =
         return evolve(request, **shared)
     if kind in ("systems", "datasets") and name and option:
         return _set_option(request, kind, name, option, value)
+    hint = f"{_called_here(rest)} ".lstrip() if kind == "run" else ""
     raise ConfigurationError(
-        f"--set {path}={value}: there is no such setting. Write evaluators.NAME.OPTION, systems.LABEL.OPTION, "
+        f"--set {path}={value}: there is no such setting. {hint}Write evaluators.NAME.OPTION, systems.LABEL.OPTION, "
         "systems.defaults.OPTION, datasets.LABEL.OPTION or run.KEY."
     )
 
