@@ -43,7 +43,18 @@ def root() -> Path:
 def plugins() -> None:
     """Skips where the packages that the pages use are not installed."""
     for name in (
-        *("answer_quality", "command", "compress", "huggingface", "local", "math", "memory", "needle", "python", "reasoning"),
+        *(
+            "answer_quality",
+            "command",
+            "compress",
+            "huggingface",
+            "local",
+            "math",
+            "memory",
+            "needle",
+            "python",
+            "reasoning",
+        ),
         *("replay", "rouge"),
     ):
         pytest.importorskip(f"context_bench_{name}", reason=f"the pages use context-bench-{name.replace('_', '-')}")
