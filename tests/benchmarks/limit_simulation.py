@@ -189,7 +189,7 @@ def run(
             if is_answered:
                 limiter.answered(now[0] - began, spent, headers, int(0.7 * spent))
             else:
-                limiter.refused(asked, now[0] - began, headers, int(0.7 * spent))
+                limiter.refused(asked, now[0] - began, headers)
     share = answered / ((end - begins - server.window) * server.limit / server.window)
     return Outcome(share, refused, burst, sent)
 

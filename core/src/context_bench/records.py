@@ -293,27 +293,6 @@ def _reported(tokens: float | None) -> int | None:
     return int(tokens) if tokens is not None and tokens >= 1 else None
 
 
-@frozen
-class Provenance:
-    """Where the scores of one evaluator came from.
-
-    Attributes:
-        evaluator: Canonical id, ``distribution/name``, or the dotted name of a class of the user's.
-        distribution: Distribution that brought it; empty for a class of the user's.
-        distribution_version: Version of that distribution.
-        version: The evaluator's own version; empty when it has none.
-        manifest: SHA-256 of its manifest, in hexadecimal; empty when it has none.
-        rule: The wiring rule that chose it, in words.
-    """
-
-    evaluator: str
-    distribution: str = ""
-    distribution_version: str = ""
-    version: str = ""
-    manifest: str = ""
-    rule: str = ""
-
-
 def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
     """Yield the columns of a row for a flat table: its own fields, then its scores.
 

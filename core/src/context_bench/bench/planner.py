@@ -155,7 +155,7 @@ class Planner:
                 number = _number(self._label_numbers, label)
                 return self._wired(agreeing(self.wire(base), number, self._reference))
         plan = self.plan(label)
-        scorers = [self._scorer(decision, plan) for decision in plan.wired]
+        scorers = [self._scorer(decision) for decision in plan.wired]
         scorers += [self._object_scorer(evaluator) for evaluator in self._objects]
         scorers = list(map(_with_its_keys, scorers))
         for key, owners in _collisions(scorers).items():
@@ -193,7 +193,7 @@ class Planner:
             return DatasetFacts(label, (label,), found[0].facts.tags, found[0].facts.primary)
         return DatasetFacts(label, (label,) if label else ())
 
-    def _scorer(self, decision: Decision, plan: DatasetPlan) -> Scorer:
+    def _scorer(self, decision: Decision) -> Scorer:
         assert decision.component is not None
         ready = self._set_up(decision.component, decision.consent)
         facts = decision.component.facts

@@ -149,7 +149,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
     parts = load_parts(catalog, request, os.environ)
     kept = request
     request = settled(catalog, parts.prepared(request))
-    _require_everything(catalog, request)
+    _require_everything(request)
     hooks, described = hooks_of(catalog, request, warnings.warn_from_anywhere)
     planner = _planner(catalog, request, hooks, place, warnings)
     systems = with_reader(catalog, request.systems, request.reader)
@@ -181,7 +181,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
         grows=request.max_workers is None,
         reference=reference,
         progress=_progress(request, slots, size),
-        expected=None if size is None else size * len(slots) * request.samples,
+        expected=None if size is None else size * len(slots),
         config={"request": recorded, "run_file": "" if place.owner is not None else str(store.path)},
         owner=place.owner,
     )
@@ -266,7 +266,7 @@ def derived_lines(catalog: Catalog, request: Request) -> list[str]:
     request = settled(catalog, parts.prepared(request))
     slots = make_slots(catalog, with_reader(catalog, request.systems, request.reader), "", os.environ)
     size = request.size()
-    calls = "a call a row" if size is None else f"{size * request.samples} calls"
+    calls = "a call a row" if size is None else f"{size} calls"
     lines = []
     for slot in derived_slots(catalog, request, parts, slots):
         asked = "no call" if slot.model is None else f"{calls} to {slot.model}"
@@ -328,8 +328,7 @@ def _reference(
     reference = find_reference(slots, request.reference, request.samples)
     if reference is not None:
         planner.refer(reference.label)
-        size = request.size()
-        cost = asked_twice(reference, None if size is None else size * request.samples)
+        cost = asked_twice(reference, request.size())
         if cost is not None and place.store is None:
             warnings.warn(cost)
     return reference
@@ -340,10 +339,10 @@ def _progress(request: Request, slots: list[Slot], size: int | None) -> Progress
         return None
     from context_bench.runner.progress import Progress
 
-    return Progress(slots, None if size is None else size * request.samples, log_format=request.log_format)
+    return Progress(slots, size, log_format=request.log_format)
 
 
-def _require_everything(catalog: Catalog, request: Request) -> None:
+def _require_everything(request: Request) -> None:
     """Refuse a request that lacks a dataset, or a secret that was taken out when it was kept."""
     if not request.datasets:
         raise ConfigurationError(

@@ -472,7 +472,7 @@ class Request:
         return ById(self.ids) if self.ids else None
 
     def size(self) -> int | None:
-        """Return how many examples the run has at most, or None when nobody knows before its end."""
+        """Return how many rows each system has at most, or None when nobody knows before the end of the run."""
         most = self.limit or self.sample or len(self.ids) or None
         total = 0
         for dataset in self.datasets:
@@ -480,7 +480,7 @@ class Request:
             length = most if known is None else min(known, most or known)
             if length is None:
                 return None
-            total += length
+            total += length * self.samples
         return total
 
     def absent(self, *parts: str) -> Iterator[tuple[str, AbsentObject]]:

@@ -303,7 +303,7 @@ class Place:
         asked = wait_asked_for(error)
         if not self._admission.is_patient:
             self._road.check(error)
-        self._road.limiter.refused(asked, seconds, headers_of(error), self._tokens)
+        self._road.limiter.refused(asked, seconds, headers_of(error))
         wait = pause(attempt, asked)
         if wait is None or attempt >= _MOST_REFUSALS:
             return None

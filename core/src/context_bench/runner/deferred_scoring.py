@@ -80,7 +80,6 @@ class Later:
 
     Args:
         workbench: Turns what evaluators return into evaluations.
-        workers: Async evaluations at once, and processes at most.
         deadline: Seconds for one evaluation; None for no limit.
         said: Called with the job, what its slow scorers said, and the row that is committed.
         event_loop: Returns the event loop.
@@ -90,7 +89,6 @@ class Later:
     def __init__(
         self,
         workbench: Workbench,
-        workers: int,
         deadline: float | None,
         said: Said,
         event_loop: Callable[[], EventLoop],

@@ -42,7 +42,7 @@ class Growth:
             self._fewer, self.cap = self.cap, min(self._most, 2 * self.cap)
             self._stepped_at, self._answers = now, 0
 
-    def answered(self, now: float, seconds: float) -> None:
+    def answered(self, seconds: float) -> None:
         """Learn from an answer that took so many seconds."""
         self._quickest = seconds if self._quickest is None else min(self._quickest, seconds)
         self._latest = seconds

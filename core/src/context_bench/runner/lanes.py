@@ -83,7 +83,7 @@ class Lanes:
         self._threads = Threads(self._work, workers)
         self._scoring = Threads(self._work, min(workers, _SCORING_THREADS))
         self._loop: EventLoop | None = None
-        self._later = Later(workbench, workers, deadline, self._said, self._event_loop, self._stop)
+        self._later = Later(workbench, deadline, self._said, self._event_loop, self._stop)
         self._has_ended = Event()
 
     def run(self, jobs: Iterable[Job]) -> None:

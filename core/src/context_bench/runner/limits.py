@@ -119,22 +119,21 @@ class Limiter:
         advice = advice_in(headers) if headers else {}
         with self._lock:
             now = self._clock()
-            self._growth.answered(now, seconds)
+            self._growth.answered(seconds)
             self._rates.answered(now, seconds, tokens, expected, advice.get(REQUESTS), advice.get(TOKENS))
 
-    def refused(self, asked: float | None = None, seconds: float = 0.0, headers: Any = None, expected: int = 0) -> None:
+    def refused(self, asked: float | None = None, seconds: float = 0.0, headers: Any = None) -> None:
         """Learn from a refusal.
 
         Args:
             asked: What its ``Retry-After`` said.
             seconds: How long it took.
             headers: Its response headers.
-            expected: What :meth:`enter` was told of its tokens.
         """
         advice = advice_in(headers) if headers else {}
         with self._lock:
             self._growth.settle()
-            self._rates.refused(self._clock(), seconds, asked, expected, advice.get(REQUESTS), advice.get(TOKENS))
+            self._rates.refused(self._clock(), seconds, asked, advice.get(REQUESTS), advice.get(TOKENS))
 
 
 Wake = Callable[[], None]

@@ -128,7 +128,6 @@ class Rates:
         now: float,
         seconds: float,
         asked: float | None,
-        expected: float,
         said: Advice | None,
         of_tokens: Advice | None,
     ) -> None:
