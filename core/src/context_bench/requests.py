@@ -26,7 +26,7 @@ from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.catalog import Catalog
 from context_bench.runner.admission import endpoint_of
-from context_bench.runner.conversation import with_conversations
+from context_bench.runner.endpoints import with_conversations
 from context_bench.runs import Run
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from context_bench.plugins.wiring import DatasetFacts
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.runner.admission import max_tokens_of, model_of
 from context_bench.runner.chain import Chain
-from context_bench.runner.conversation import with_conversations
-from context_bench.runner.endpoints import steps_of_system
+from context_bench.runner.endpoints import steps_of_system, with_conversations
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import Selection
 from context_bench.runner.sight import EVERYTHING, gold_sources

@@ -24,12 +24,11 @@ from context_bench.protocols import Metric, Tokenizer
 from context_bench.records import ANY_KEY, REPORTED_CURRENCY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, bill_of, close_systems
-from context_bench.runner.endpoints import endpoint_of
+from context_bench.runner.endpoints import endpoint_of, takes_turns
 from context_bench.runner.failures import Breaker, Failures
 from context_bench.runner.job_source import Feed
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Scorer, Slot, Stream, is_slow
-from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.secrecy import Secrecy
 from context_bench.store.reader import RunReader
@@ -39,6 +38,7 @@ from context_bench.store.stored_rows import StoredRow
 if TYPE_CHECKING:
     from context_bench.runner.agreement import Reference
     from context_bench.runner.progress import Progress
+    from context_bench.runner.transcript import Transcripts
     from context_bench.store.reuse import EarlierResponses
 
 INTERRUPTED = 130
@@ -141,7 +141,7 @@ class Run:
         workbench = Workbench(
             self.tokenizer, request.text_fields, secrecy=self.secrecy, bill=bill_of(self.parts.governors)
         )
-        transcripts = Transcripts(self.store, self.secrecy)
+        transcripts = self._transcripts()
         unscored = self._unscored()
         feed = Feed(
             [slot for slot in self.slots if slot.source is None],
@@ -164,7 +164,8 @@ class Run:
             try:
                 loop.run(feed.jobs(self.store))
             finally:
-                transcripts.close()
+                if transcripts is not None:
+                    transcripts.close()
             if any(slot.source is not None for slot in self.slots):
                 from context_bench.runner.derived import DerivedRows
 
@@ -187,6 +188,14 @@ class Run:
             return result
         finally:
             self._leave()
+
+    def _transcripts(self) -> Transcripts | None:
+        """Return what keeps the turns of conversations; None where no system is asked turn by turn."""
+        if not any(takes_turns(slot.system) for slot in self.slots):
+            return None
+        from context_bench.runner.transcript import Transcripts
+
+        return Transcripts(self.store, self.secrecy)
 
     def _tell_of_derived(self, admission: Admission) -> None:
         """Say what readers of derived rows will be asked, and what it will cost if it costs as much as the sources did."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from context_bench.records import Usage
 from context_bench.runner.answer import Timing, take_apart
+from context_bench.runner.endpoints import async_way, takes_turns
 from context_bench.runner.transcript import Transcript, Transcripts, output_of
 from context_bench.store.encoding import isolate, to_json
 from context_bench.store.identity import RowId
@@ -38,8 +39,8 @@ class Conversational:
         self.name = system.name
         self.is_asked_by_turn = takes_turns(system)
         self._talk = "process_turn" if self.is_asked_by_turn else "process_conversation"
-        talks_async = _async_way(system, self._talk) is not None
-        if iscoroutinefunction(system.process) or (talks_async and _async_way(system, "process")):
+        talks_async = async_way(system, self._talk) is not None
+        if iscoroutinefunction(system.process) or (talks_async and async_way(system, "process")):
             self.aprocess = self._aprocess
 
     def __getattr__(self, name: str) -> Any:
@@ -66,10 +67,10 @@ class Conversational:
 
     async def _aprocess(self, example: dict[str, Any]) -> Mapping[str, Any]:
         if not is_conversation(example):
-            return await _awaited(_async_way(self._system, "process"), example)  # type: ignore[no-any-return]
+            return await _awaited(async_way(self._system, "process"), example)  # type: ignore[no-any-return]
         if self.is_asked_by_turn:
             return await self.aconverse(example, _forgetful())
-        way = _async_way(self._system, self._talk)
+        way = async_way(self._system, self._talk)
         if way is None:
             return conversation_output(await asyncio.to_thread(self._system.process_conversation, example["turns"]))
         return conversation_output(await _awaited(way, example["turns"]))
@@ -90,7 +91,7 @@ class Conversational:
     async def aconverse(self, example: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Any]:
         """Do the same without blocking the event loop."""
         talk = _Talk(example["turns"])
-        way = _async_way(self._system, self._talk)
+        way = async_way(self._system, self._talk)
         for number, history in talk.questions():
             turn = await asyncio.to_thread(transcript.recall, number, history)
             if turn is None:
@@ -101,25 +102,6 @@ class Conversational:
                 turn = await asyncio.to_thread(_kept, transcript, number, history, found, seconds)
             talk.add(turn)
         return talk.output()
-
-
-def with_conversations(system: Any) -> Any:
-    """Return the system ready for multi-turn rows.
-
-    One that can only be asked for a whole conversation, and reads ``multi_turn`` by itself, stays as it is.
-    """
-    if takes_turns(system):
-        return Conversational(system)
-    if not callable(getattr(system, "process_conversation", None)):
-        return system
-    return system if "multi_turn" in (getattr(system, "reads", None) or ()) else Conversational(system)
-
-
-def takes_turns(system: Any) -> bool:
-    """Whether a system can be asked turn by turn."""
-    if callable(getattr(system, "process_turn", None)):
-        return True
-    return callable(getattr(system, "aprocess_turn", None)) and _async_way(system, "process") is not None
 
 
 def is_conversation(example: Mapping[str, Any]) -> bool:
@@ -227,15 +209,6 @@ def _sum(usages: Sequence[Usage]) -> Usage:
 
 def _forgetful() -> Transcript:
     return Transcripts().of(RowId(0, 0), b"", b"")
-
-
-def _async_way(system: Any, name: str) -> Callable[..., Any] | None:
-    """Return what is awaited for a method: its async form, or itself when it is async."""
-    found = getattr(system, f"a{name}", None)
-    if callable(found):
-        return found  # type: ignore[no-any-return]
-    found = getattr(system, name, None)
-    return found if iscoroutinefunction(found) else None
 
 
 async def _awaited(way: Callable[..., Any] | None, value: Any) -> Any:

@@ -1,8 +1,9 @@
-"""What systems tell of themselves: the endpoint that they ask, the model, the longest answer; and how they are closed."""
+"""What systems tell of themselves: their endpoint, the model, the longest answer, how they converse; and how they are closed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from inspect import iscoroutinefunction
 from typing import Any
 
 from context_bench.runner.parts import Slot
@@ -78,3 +79,34 @@ def steps_of_system(system: Any) -> tuple[Any, ...]:
     """Return the steps of a chain, or the one system itself."""
     steps = getattr(system, "steps", None)
     return steps if isinstance(steps, tuple) else (system,)
+
+
+def with_conversations(system: Any) -> Any:
+    """Return the system ready for multi-turn rows.
+
+    One that can only be asked for a whole conversation, and reads ``multi_turn`` by itself, stays as it is.
+    """
+    if not takes_turns(system) and (
+        not callable(getattr(system, "process_conversation", None))
+        or "multi_turn" in (getattr(system, "reads", None) or ())
+    ):
+        return system
+    from context_bench.runner.conversation import Conversational
+
+    return Conversational(system)
+
+
+def takes_turns(system: Any) -> bool:
+    """Whether a system can be asked turn by turn."""
+    if callable(getattr(system, "process_turn", None)):
+        return True
+    return callable(getattr(system, "aprocess_turn", None)) and async_way(system, "process") is not None
+
+
+def async_way(system: Any, name: str) -> Callable[..., Any] | None:
+    """Return what is awaited for a method: its async form, or itself when it is async."""
+    found = getattr(system, f"a{name}", None)
+    if callable(found):
+        return found  # type: ignore[no-any-return]
+    found = getattr(system, name, None)
+    return found if iscoroutinefunction(found) else None

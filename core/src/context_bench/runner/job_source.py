@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import evolve
 
 from context_bench.errors import DatasetError, UnstorableError
-from context_bench.runner.conversation import Conversational, is_conversation
+from context_bench.runner.endpoints import takes_turns
 from context_bench.runner.job import Job
 from context_bench.runner.parts import LabelWiring, Slot, Stream
 from context_bench.runner.selection import called, chosen, name_of, named
 from context_bench.runner.sight import shown
-from context_bench.runner.transcript import Transcripts
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
 from context_bench.store.identity import RowId
@@ -26,6 +25,7 @@ from context_bench.store.stored_rows import StoredExample
 
 if TYPE_CHECKING:
     from context_bench.runner.agreement import Reference
+    from context_bench.runner.transcript import Transcripts
 
 _REMEMBERED_IDS = 50_000
 _WORTH_TELLING = 2.0
@@ -86,12 +86,8 @@ class Feed:
         self._reference = reference
         self._in_turn = order == "system" and len(self._slots) > 1
         self._unscored = unscored or {}
-        self._transcripts = transcripts or Transcripts()
-        self._talking = {
-            slot.number
-            for slot in self._slots
-            if isinstance(slot.system, Conversational) and slot.system.is_asked_by_turn
-        }
+        self._transcripts = transcripts
+        self._talking = {slot.number for slot in self._slots if transcripts is not None and takes_turns(slot.system)}
         self._wirings: dict[str, LabelWiring] = {}
         self.skipped = 0
         self._pulls: tuple[Stream, float] | None = None
@@ -185,10 +181,16 @@ class Feed:
                     job = Job(
                         identity, slot, wiring, example, response, tokens, key, stored, output, latency, shown=sent
                     )
-                    if slot.number in self._talking and output is None and is_conversation(example):
-                        job = evolve(job, transcript=self._transcripts.of(identity, slot.key, seen))
-                    yield job
+                    yield self._with_transcript(job, seen) if slot.number in self._talking and output is None else job
                     stored = None
+
+    def _with_transcript(self, job: Job, seen: bytes) -> Job:
+        """Return the job with the transcript of its turns, where it is a conversation."""
+        from context_bench.runner.conversation import is_conversation
+
+        if self._transcripts is None or not is_conversation(job.example):
+            return job
+        return evolve(job, transcript=self._transcripts.of(job.id, job.slot.key, seen))
 
     def _again(self, store: RunFile, row: RowId, slot: Slot, wiring: LabelWiring, fed: Fed, response: bytes) -> Job:
         """Return the job of the evaluators that an earlier session did not wait for."""
