@@ -51,6 +51,7 @@ class Columns:
         compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both are known.
         agreed: How many rows have an agreement that is their headline, failed ones left out.
         is_reference: Whether these are the rows of the system whose responses stand in for gold answers.
+        is_derived: Whether these rows are made of another system's, as those of a control are: they compete with nobody.
         has_baseline: Whether a row has a baseline's row beside it.
         spent: Tokens of prompt and response over the answered rows that can pass, which those without a gold answer cannot,
             by where the counts come from: ``"reported"``, the name of the tokenizer, or ``"none"`` where the two of a row
@@ -76,7 +77,7 @@ class Columns:
         self.savings = array("d")
         self.compared_tokens = self.baseline_tokens = 0
         self.agreed = 0
-        self.is_reference = False
+        self.is_reference = self.is_derived = False
         self.costs, self.compared_costs, self.baseline_costs = array("d"), array("d"), array("d")
         self.has_baseline = self.has_cache_counts = False
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500

@@ -11,6 +11,8 @@ from context_bench.table_columns import notes, one_line, score_table, table
 if TYPE_CHECKING:
     from rich.table import Table
 
+Cells = list[list[str]]
+
 
 class TableReporter:
     """Draws the summary as a table that fits the terminal.
@@ -30,20 +32,33 @@ class TableReporter:
         from rich.measure import Measurement
         from rich.text import Text
 
-        headings, *lines = [[one_line(cell) for cell in cells] for cells in _cells(*table(result))]
-        console = Console(file=stream, highlight=False)
-        drawn = _drawn(headings, lines)
+        class Screen(Console):
+            def on_broken_pipe(self) -> None:
+                raise  # rich would end the process: whoever calls a reporter decides
 
-        def is_too_wide(drawn: Table) -> bool:
-            return Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum > console.width
+        console = Screen(file=stream, highlight=False)
 
-        console.print(_drawn(*_turned(headings, lines)) if is_too_wide(drawn) else drawn)
-        headings, *lines = [[one_line(cell) for cell in cells] for cells in _cells(*score_table(result))]
-        if lines and not self._brief:
-            drawn = _drawn(headings, lines, 2)
-            if is_too_wide(drawn):  # whose score it is goes first
-                drawn = _drawn([headings[0], *headings[2:]], [[line[0], *line[2:]] for line in lines])
-            console.print(drawn)
+        def fits(drawn: Table) -> bool:
+            return Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum <= console.width
+
+        def show(cells: Cells, names: int = 1) -> None:
+            """Draw as many columns beside those of the names as fit, and the others below."""
+            width = len(cells[0])
+            while width > names + 1 and not fits(_drawn([line[:width] for line in cells], names)):
+                width -= 1
+            console.print(_drawn([line[:width] for line in cells], names))
+            if width < len(cells[0]):
+                show([line[:names] + line[width:] for line in cells], names)
+
+        cells = _cells(*table(result))
+        if fits(_drawn(cells)):
+            console.print(_drawn(cells))
+        else:  # turned: a line for each value, a column for each system
+            show([list(column) for column in zip(*cells)])
+        cells = _cells(*score_table(result))
+        if len(cells) > 1 and not self._brief:
+            is_narrow = not fits(_drawn(cells, 2))  # whose score it is goes first
+            show([[line[0], *line[2:]] for line in cells] if is_narrow else cells, 1 if is_narrow else 2)
         for note in notes(result):
             console.print(Text(one_line(note)))
 
@@ -64,24 +79,18 @@ class JsonReporter:
         stream.write("\n  ]\n}\n")
 
 
-def _drawn(headings: list[str], lines: list[list[str]], names: int = 1) -> Table:
+def _drawn(cells: Cells, names: int = 1) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for number, heading in enumerate(headings):
+    for number, heading in enumerate(cells[0]):
         table.add_column(Text(heading), justify="left" if number < names else "right", overflow="fold")
-    for line in lines:
+    for line in cells[1:]:
         table.add_row(*map(Text, line))
     return table
 
 
-def _cells(headings: list[str], lines: list[list[str]]) -> list[list[str]]:
-    return [headings, *lines]
-
-
-def _turned(headings: list[str], lines: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Turn the table: a line for each value, a column for each system, which fits a narrow terminal better."""
-    turned = [list(column) for column in zip(headings, *lines)]
-    return turned[0], turned[1:]
+def _cells(headings: list[str], lines: list[list[str]]) -> Cells:
+    return [[one_line(cell) for cell in line] for line in (headings, *lines)]

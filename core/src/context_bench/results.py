@@ -56,9 +56,9 @@ class EvalResult:
         self._declared = tuple(declared)
         self.said: dict[str, list[str]] = {}
         found: list[str] = []
-        labels, baseline = self.config.get("systems", ()), self.config.get("baseline")
+        labels, baseline, baselines, derived = map(self.config.get, ("systems", "baseline", "baselines", "derived"))
         self.summary = summarise(
-            rows, self.metrics, self._declared, labels, self.said, found, baseline, self.config.get("baselines")
+            rows, self.metrics, self._declared, labels or (), self.said, found, baseline, baselines, derived or ()
         )
         self.findings = tuple(found)
         self.warnings = (*warnings, *(line for line in self.findings if line not in warnings))

@@ -170,8 +170,9 @@ def told(name: str = "r.sqlite") -> dict[tuple[str, int], Any]:
 def test_a_derived_row_is_made_of_its_source_scored_and_shown(log: Path, context_bench: Any) -> None:
     done = context_bench(*RUN, "--halves", "1", "--format", "json")
     assert done.code == 0, done.err
-    summary = json.loads(done.out)["summary"]
+    summary, config = (json.loads(done.out)[part] for part in ("summary", "config"))
     assert list(summary) == ["shorten", "shorten half"]
+    assert config["derived"] == ["shorten half"]
     assert summary["shorten half"]["num_rows"] == 4
     assert summary["shorten half"]["num_failed"] == 2  # one whose source failed, and one that broke
     assert told()["shorten half", 0] == ({"context": "ab"}, 2.0)

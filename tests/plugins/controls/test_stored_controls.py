@@ -140,6 +140,18 @@ def test_a_run_stores_controls_and_shows_the_advantage(
     assert counts == [("head", 4), *((f"head {name}", 4) for name in NAMES)]
     assert execute(["controls", "r.sqlite", "--format", "json"]) == 0
     assert {line["system"] for line in json.loads(capsys.readouterr().out)["lines"]} == {"head"}
+    # a control competes with nobody and passes no gate, unless it is named
+    assert execute(["compare", "r.sqlite"]) == 2
+    assert "holds one system only" in capsys.readouterr().err
+    gated = [*run, "--system", "tail:ratio=0.5", "--gate", "survival_all:min=0.99", "--run-file", "two.sqlite"]
+    assert execute([*gated, "--brief"]) in (10, 11)
+    shown = " ".join("".join(capsys.readouterr()).split())
+    assert "tail survival_all" in shown
+    assert "random survival_all" not in shown
+    asked = ["compare", "two.sqlite", "--metric", "survival_all", "--json"]
+    for more, others in ((), {"tail"}), (("--baseline", "head random"), {"head", "tail"}):
+        assert execute([*asked, *more]) == 0
+        assert {line["system"] for line in json.loads(capsys.readouterr().out)["comparisons"]} == others
 
 
 @pytest.mark.skipif(find_spec("context_bench_compress") is None, reason="context-bench-compress is not installed")

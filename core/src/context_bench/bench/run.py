@@ -417,10 +417,13 @@ def _is_late(scorer: Scorer) -> bool:
 
 
 def comparison_of(store: RunReader) -> dict[str, Any]:
-    """Return what a result's config says of baseline, reference, oracles and money; nothing of those that the run has not."""
+    """Return what a result's config says of baseline, reference, oracles, derived rows and money, where the run has them."""
     systems = store.systems()
-    oracles = [entry["label"] for entry in systems if entry["description"].get("reads_gold")]
-    told: dict[str, Any] = {"reads_gold": oracles} if oracles else {}
+    told: dict[str, Any] = {
+        trait: found
+        for trait in ("reads_gold", "derived")
+        if (found := [entry["label"] for entry in systems if entry["description"].get(trait)])
+    }
     for entry in systems:
         roles = {"baseline": entry["slot"] == store.baseline(), "reference": "reference" in entry["description"]}
         told |= {role: entry["label"] for role, is_its in roles.items() if is_its}

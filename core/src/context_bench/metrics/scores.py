@@ -198,9 +198,9 @@ class ParetoRank:
 
     def compare(self, columns_by_system: Mapping[str, Columns]) -> dict[str, dict[str, float]]:
         """Return the rank of each system that has both values; none without another system, or across token counts."""
-        if len(columns_by_system) < 2:
+        summary = {label: columns.summary for label, columns in columns_by_system.items() if not columns.is_derived}
+        if len(summary) < 2:
             return {}
-        summary = {label: columns.summary for label, columns in columns_by_system.items()}
         fields = (self.quality_field, self.cost_field)
         ranked = [label for label, values in summary.items() if all(field in values for field in fields)]
         for field in fields:  # what comes from different counts cannot be held against each other

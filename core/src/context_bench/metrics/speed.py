@@ -81,7 +81,7 @@ class SpeedRank:
         points = {
             label: (columns.latencies_at((0.5,))[0], columns.waiting / len(columns.latencies))
             for label, columns in columns_by_system.items()
-            if columns.latencies
+            if columns.latencies and not columns.is_derived
         }
         if len(points) < 2:
             return {}

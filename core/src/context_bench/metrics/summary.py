@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,6 +33,7 @@ def summarise(
     findings: list[str] | None = None,
     baseline: str | None = None,
     paired: Mapping[str, str] | None = None,
+    derived: Collection[str] = (),
 ) -> dict[str, dict[str, Any]]:
     """Return the values of each metric and the mean of every score, by system, in the order of the systems.
 
@@ -47,6 +48,7 @@ def summarise(
         findings: Gets what the numbers warn of.
         baseline: Label of the system that the others are held against.
         paired: Labels of systems that are held against another one, and its label.
+        derived: Labels of systems whose rows are made of another one's.
 
     Raises:
         MetricError: A metric asks for a score that no row has.
@@ -57,6 +59,8 @@ def summarise(
     fields = [field for metric in inner if (field := getattr(metric, "score_field", None))]
     found = _columns(rows, fields)
     columns_by_system = {label: found.get(label) or Columns(fields) for label in systems or found}
+    for label, columns in columns_by_system.items():
+        columns.is_derived = label in derived
 
     def note(metric: Metric, label: str, values: Mapping[str, float]) -> None:
         columns_by_system[label].summary |= values

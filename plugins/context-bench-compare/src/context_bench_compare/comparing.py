@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -91,9 +91,17 @@ class Overview:
     front: Front | None = None
 
 
-def entrants_of(runs: Sequence[Run]) -> list[Entrant]:
-    """Return every system of the runs, with names of their own."""
-    labels = [(run, str(system["label"])) for run in runs for system in run.systems]
+def entrants_of(runs: Sequence[Run], also: Collection[str | None] = ()) -> list[Entrant]:
+    """Return every system of the runs, with names of their own.
+
+    What is derived from a system's rows, as a control is, competes with nobody and passes no gate, unless ``also`` names it.
+    """
+    labels = [
+        (run, str(system["label"]))
+        for run in runs
+        for system in run.systems
+        if "derived" not in system["description"] or system["label"] in also
+    ]
     counts = [label for _, label in labels]
     return [
         Entrant(label if counts.count(label) == 1 else f"{run.path.stem}/{label}", run, label) for run, label in labels
@@ -193,7 +201,7 @@ def contestants(runs: Sequence[Run], baseline: str | None) -> tuple[list[Entrant
         ConfigurationError: There is only one system.
         UnknownNameError: The baseline is unknown.
     """
-    entrants = entrants_of(runs)
+    entrants = entrants_of(runs, [baseline])
     if len(entrants) < 2:
         raise ConfigurationError(
             f"{runs[0].path} holds one system only, so there is nothing to compare. Name a second run."

@@ -54,7 +54,7 @@ def judge(
         UnknownNameError: A metric or a baseline is unknown.
         StoreError: A baseline cannot be read.
     """
-    entrants = entrants_of([run])
+    entrants = entrants_of([run], [baseline, *systems])
     needs_own = any(gate.is_paired and gate.against is None for gate in gates)
     against = baseline_of(entrants, baseline) if needs_own or baseline is not None else None
     held = (

@@ -80,7 +80,7 @@ def plans(
     """
     if not 0 < margin < math.inf:
         raise ConfigurationError(f"The margin is {margin!r}, but must be above zero: it is what may be lost.")
-    entrants = entrants_of([run])
+    entrants = entrants_of([run], [baseline])
     if len(entrants) < 2:
         raise ConfigurationError(f"{run.path} holds one system only. A pilot needs the baseline beside it.")
     against = baseline_of(entrants, baseline)
