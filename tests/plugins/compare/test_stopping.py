@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -18,6 +19,7 @@ from context_bench_compare.gates import MET, MISSED, OPEN, judge_difference, par
 from context_bench_compare.intervals import difference_interval
 from context_bench_compare.looks import LOOKS, confidences
 from context_bench_compare.sequential import spent
+from context_bench_compare.strata import Growing, interval_over, weights_of
 
 pytest.importorskip("context_bench_replay", reason="the systems of these runs replay answers of a file")
 pytest.importorskip("context_bench_answer_quality", reason="the rows of these runs are scored by it")
@@ -129,6 +131,42 @@ def test_a_run_that_was_stopped_goes_on_and_looks_again(here: Path, capsys: pyte
     assert asked() >= first
 
 
+@pytest.mark.parametrize("lines", [COUNT, 90], ids=["as long as -n", "shorter than -n"])
+@pytest.mark.parametrize(("system", "code"), [("same", 0), ("bad", 10), ("close", 0)])
+def test_several_datasets_are_looked_at_once_the_last_one_is_begun(
+    here: Path, capsys: pytest.CaptureFixture[str], system: str, code: int, lines: int
+) -> None:
+    every = [json.loads(line) for line in (here / "a.jsonl").read_text().splitlines()]
+    first = "".join(json.dumps(line | {"id": f"f{line['id']}"}) + "\n" for line in every[:lines])
+    (here / "first.jsonl").write_text(first, encoding="utf-8")
+    systems = ("--system", "direct=replay:field=direct", "--system", f"{system}=replay:field={system}")
+    data = ("--dataset", "first.jsonl", "--dataset", "a.jsonl", "-n", str(COUNT), "--baseline", "direct", "-q")
+    gate = "exact_match:max-drop=8pp"
+    more = ("--gate", gate, "--stop-when-decided", "--max-workers", "1", "--run-file", "r.sqlite")
+    assert execute(["run", *systems, *data, *more]) == code
+    said = " ".join(capsys.readouterr().err.split())
+    [after] = re.findall(rf"Decided after (\d+) of {lines + COUNT} examples", said)
+    assert int(after) in {lines + COUNT * look // LOOKS for look in range(1, LOOKS)}
+    assert f"Gate exact_match:max-drop=0.08: {'met' if code == 0 else 'missed'}" in said
+    with open_run("r.sqlite") as opened:
+        assert sum(row.dataset_number == 0 for row in opened.rows()) == 2 * lines
+    assert execute(["resume", "r.sqlite", "-q"]) == code
+    assert "from 0 to" not in capsys.readouterr().err
+
+
+def test_the_first_dataset_does_not_decide_for_all(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first dataset alone misses the gate by far; over both, which the run is about, nothing is lost."""
+    every = [json.loads(line) for line in (here / "a.jsonl").read_text().splitlines()]
+    first = "".join(json.dumps(line | {"id": f"f{line['id']}", "mixed": line["bad"]}) + "\n" for line in every[:80])
+    then = "".join(json.dumps(line | {"mixed": line["answer"], "direct": line["bad"]}) + "\n" for line in every)
+    (here / "first.jsonl").write_text(first, encoding="utf-8")
+    (here / "then.jsonl").write_text(then, encoding="utf-8")
+    systems = ("--system", "direct=replay:field=direct", "--system", "mixed=replay:field=mixed")
+    data = ("--dataset", "first.jsonl", "--dataset", "then.jsonl", "-n", str(COUNT), "--baseline", "direct", "-q")
+    assert execute(["run", *systems, *data, *STOP, "--max-workers", "1", "--run-file", "r.sqlite"]) == 0
+    assert "met" in capsys.readouterr().err
+
+
 def test_what_no_look_decides_is_decided_at_the_end_with_what_error_is_left(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,17 +188,15 @@ def test_a_sum_is_not_met_before_its_end(here: Path, capsys: pytest.CaptureFixtu
     ("more", "limit", "words"),
     [
         (("--stop-when-decided",), COUNT, "There is no gate to decide"),
-        (STOP, None, "give a number with -n"),
-        ((*STOP, "--dataset", "b.jsonl"), COUNT, "takes one dataset"),
+        (STOP, None, "nobody knows how many a gives: give a number with -n, such as -n 500"),
         (("--gate", "exact_match", "--stop-when-decided"), COUNT, "wrong form"),
         (("--gate", "exakt_match:min=1", "--stop-when-decided"), COUNT, "Did you mean 'exact_match'"),
     ],
-    ids=["no gate", "no size", "two datasets", "no bound", "unknown score"],
+    ids=["no gate", "no size", "no bound", "unknown score"],
 )
 def test_what_cannot_be_stopped_is_told(
     here: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], limit: int | None, words: str
 ) -> None:
-    (here / "b.jsonl").write_bytes((here / "a.jsonl").read_bytes())
     assert run("same", *more, limit=limit) == 2
     assert words in " ".join(capsys.readouterr().err.split())
 
@@ -233,12 +269,55 @@ def test_looking_five_times_decides_wrongly_in_at_most_five_and_a_half_of_a_hund
     assert wrong / runs <= 0.055
 
 
-def decided(gate: Any, differences: Any) -> str:
-    for number, confidence in enumerate(confidences(0.05)):
-        seen = differences[: len(differences) * (number + 1) // LOOKS]
-        found = judge_difference(
-            gate, float(seen.mean()), difference_interval(seen, None, confidence), len(seen), float(seen.std())
-        )
+@pytest.mark.parametrize(
+    ("sizes", "together", "apart"),
+    [((150, 150), 1, 0.3), ((60, 240), 5, 0.0), ((100, 50, 150), 5, 0.3)],
+    ids=["two apart", "clusters of five", "three apart in clusters"],
+)
+def test_looking_at_the_last_of_several_datasets_decides_wrongly_as_seldom(
+    sizes: tuple[int, ...], together: int, apart: float
+) -> None:
+    """At the margin over all rows, though not in each dataset, `met` and `missed` are both wrong."""
+    rng = np.random.default_rng(7)
+    [gate] = parse_gate("score:max-drop=0.05")
+    datasets = np.repeat(np.arange(len(sizes)), sizes)
+    means = np.where(datasets == 0, apart, -apart * sizes[0] / sum(sizes[1:])) - 0.05
+    clusters = np.arange(len(datasets)) // together if together > 1 else None
+    wrong = 0
+    for _ in range(1000):
+        spread = np.repeat(rng.normal(0, 0.25, size=len(datasets) // together), together) if together > 1 else 0.0
+        drawn = np.clip(means + spread + rng.normal(0, 0.2, size=len(datasets)), -1.5, 1.5)
+        wrong += decided(gate, drawn, datasets, clusters) != OPEN
+    assert wrong / 1000 <= 0.055
+
+
+@pytest.mark.parametrize("flips", [0.1, 0.4], ids=["few flips", "many flips"])
+def test_looking_at_rows_in_clusters_decides_wrongly_as_seldom(flips: float) -> None:
+    rng = np.random.default_rng(9)
+    [gate] = parse_gate("score:max-drop=0")
+    clusters = np.arange(300) // 5
+    wrong = 0
+    for _ in range(1000):
+        own = np.repeat(rng.choice([-1.0, 0.0, 1.0], p=[flips / 2, 1 - flips, flips / 2], size=60), 5)
+        drawn = np.where(rng.random(300) < 0.6, own, rng.choice([-1.0, 0.0, 1.0], p=[0.1, 0.8, 0.1], size=300))
+        wrong += decided(gate, drawn, clusters=clusters) != OPEN
+    assert wrong / 1000 <= 0.055
+
+
+def decided(gate: Any, differences: Any, datasets: Any = None, clusters: Any = None) -> str:
+    """Return how the looks come out; those at several datasets begin with the last one."""
+    datasets = np.zeros(len(differences), dtype=np.int64) if datasets is None else datasets
+    last = int((datasets == datasets[-1]).sum())
+    earlier = len(differences) - last
+    for number, confidence in enumerate(confidences(0.05, LOOKS, earlier / len(differences))):
+        there = last * (number + 1) // LOOKS
+        seen = slice(0, earlier + there)
+        growing = Growing(int(datasets[-1]), last / there) if earlier and there < last else None
+        own = None if clusters is None else clusters[seen]
+        values = differences[seen]
+        interval = interval_over(values, datasets[seen], own, growing, confidence, difference_interval)
+        mean = float((values * weights_of(datasets[seen], growing)).mean())
+        found = judge_difference(gate, mean, interval, len(values), float(values.std()))
         if found.state in (MET, MISSED):
             return found.state
     return OPEN

@@ -15,7 +15,7 @@ from context_bench.runs import Run
 from context_bench_compare.averages import RATIOS, Macro, Ratio, macro_average, ratio_between
 from context_bench_compare.columns import MEASURES, Column, content_places, grouped, read_columns
 from context_bench_compare.pareto import Front, front_of
-from context_bench_compare.places import example_at, example_place, identity_of, sample_at
+from context_bench_compare.places import dataset_at, example_at, example_place, identity_of, sample_at
 from context_bench_compare.slices import slices_of
 from context_bench_compare.verdicts import (
     INCOMPARABLE,
@@ -332,6 +332,7 @@ def paired(ours: Column, theirs: Column, cluster: str | None = None) -> Pairs:
         clusters_of(theirs.run, places, cluster),
         len(left) + len(right) - 2 * len(at_left),
         theirs.labels[at_right],
+        dataset_at(ours.places[at_left]),
     )
 
 

@@ -2,8 +2,9 @@
 
 Gates come from ``--gate`` and from the table ``[gate]`` of the project file. With ``--stop-when-decided`` the run is looked
 at :data:`~context_bench_compare.looks.LOOKS` times, after equal shares of its examples in the order of the dataset, whatever
-finishes first. The error of each gate, 1 - confidence, is spent over the looks as
-:mod:`~context_bench_compare.sequential` says, so that looking often finds no more than looking once. The last look is held to
+finishes first. Several datasets come one after the other: looks begin with the last one, after equal shares of it, and the
+rows of it that are still to come count as those that are there. The error of each gate, 1 - confidence, is spent over the looks
+as :mod:`~context_bench_compare.sequential` says, so that looking often finds no more than looking once. The last look is held to
 the last bound too.
 """
 

@@ -15,13 +15,25 @@ from context_bench_compare.baselines import BASELINES, find_baseline
 from context_bench_compare.columns import HEADLINE, Column, read_columns
 from context_bench_compare.comparing import Entrant, baseline_of, entrants_of, paired
 from context_bench_compare.gates import Gate, Outcome, judge_difference, judge_value
-from context_bench_compare.intervals import Floats, bootstrap_interval, difference_interval, mean_interval
+from context_bench_compare.intervals import (
+    Clusters,
+    Floats,
+    Interval,
+    TooFew,
+    bootstrap_interval,
+    difference_interval,
+    mean_interval,
+)
+from context_bench_compare.places import dataset_at
+from context_bench_compare.strata import Growing, interval_over, weights_of
 from context_bench_compare.verdicts import Pairs
 
 PASS_RATE = "pass_rate"
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 """Percentiles of the latency, in seconds."""
+
+_NO_PERCENTILE = TooFew("a percentile over several datasets takes all rows")
 
 SUMS = ("cost",)
 """Measures of which the sum is held against a bound, and not the mean."""
@@ -36,6 +48,7 @@ def judge(
     cluster: str | None = None,
     folder: Path = BASELINES,
     until: int | None = None,
+    growing: Growing | None = None,
 ) -> list[Outcome]:
     """Return how each gate came out for each system, the baseline's own aside.
 
@@ -48,6 +61,7 @@ def judge(
         cluster: As for :func:`~context_bench_compare.comparing.compare_runs`.
         folder: Where named baselines lie.
         until: Packed place of the first row that is left out; None takes all.
+        growing: Of which of several datasets rows are still to come; None when all rows are there, or there is one dataset.
 
     Raises:
         ConfigurationError: A gate needs a baseline and there is none.
@@ -74,14 +88,15 @@ def judge(
             name = gate if len(held) == 1 else _named(gate, one)
             ours = _column(columns, one, gate)
             if not gate.is_paired:
-                outcomes.append(_valued(name, gate, ours, threshold, cluster))
+                outcomes.append(_valued(name, gate, ours, threshold, cluster, growing))
             elif gate.against is None:
                 assert against is not None
                 theirs = _column(columns, against, gate)
-                outcomes.append(_against(name, gate, ours, theirs, threshold, cluster))
+                outcomes.append(_against(name, gate, ours, theirs, threshold, cluster, growing))
             else:
                 with open_run(find_baseline(gate.against, folder)) as other:
-                    outcomes.append(_against(name, gate, ours, _theirs(other, one, gate), threshold, cluster))
+                    theirs = _theirs(other, one, gate)
+                    outcomes.append(_against(name, gate, ours, theirs, threshold, cluster, growing))
     return outcomes
 
 
@@ -114,55 +129,73 @@ def _theirs(other: Run, one: Entrant, gate: Gate) -> Column:
     return _column(columns, Entrant(label, other, label), gate)
 
 
-def _valued(name: Gate, gate: Gate, column: Column, threshold: float, cluster: str | None) -> Outcome:
+def _valued(
+    name: Gate, gate: Gate, column: Column, threshold: float, cluster: str | None, growing: Growing | None
+) -> Outcome:
     values = _values(gate, column.values, threshold)
     if gate.metric in PERCENTILES:
         share = PERCENTILES[gate.metric]
-        interval = bootstrap_interval((values,), _percentile(share), confidence=gate.confidence)
+        interval = (
+            _NO_PERCENTILE if growing else bootstrap_interval((values,), _percentile(share), confidence=gate.confidence)
+        )
         return judge_value(name, float(np.quantile(values, share)), interval)
     if gate.metric in SUMS:
         return judge_value(name, float(values.sum()), None)
     from context_bench_compare.comparing import clusters_of
 
     clusters = clusters_of(column.run, column.places, cluster)
-    if bool(((values >= 0) & (values <= 1)).all()):
-        return judge_value(name, float(values.mean()), mean_interval(values, clusters, gate.confidence))
-    interval = bootstrap_interval((values,), lambda drawn: np.asarray(drawn.mean(axis=-1)), None, gate.confidence)
-    return judge_value(name, float(values.mean()), interval)
+    is_share = bool(((values >= 0) & (values <= 1)).all())
+    datasets = dataset_at(column.places)
+    estimate = mean_interval if is_share else _mean_of_any
+    interval = interval_over(values, datasets, clusters, growing, gate.confidence, estimate)
+    return judge_value(name, float((values * weights_of(datasets, growing)).mean()), interval)
 
 
-def _against(name: Gate, gate: Gate, ours: Column, theirs: Column, threshold: float, cluster: str | None) -> Outcome:
+def _mean_of_any(values: Floats, _: Clusters | None, confidence: float) -> Interval | TooFew:
+    return bootstrap_interval((values,), lambda drawn: np.asarray(drawn.mean(axis=-1)), None, confidence)
+
+
+def _against(
+    name: Gate,
+    gate: Gate,
+    ours: Column,
+    theirs: Column,
+    threshold: float,
+    cluster: str | None,
+    growing: Growing | None,
+) -> Outcome:
     pairs = paired(ours, theirs, cluster)
     if not len(pairs.ours):
         raise ConfigurationError(f"{ours.run.path} and its baseline {theirs.run.path} have no row in common.")
-    found = _judged(name, gate, pairs, threshold)
+    found = _judged(name, gate, pairs, threshold, growing)
     if not pairs.unmatched:
         return found
     return evolve(found, sentence=f"{found.sentence}; {pairs.unmatched} rows without a counterpart are left out")
 
 
-def _judged(name: Gate, gate: Gate, pairs: Pairs, threshold: float) -> Outcome:
+def _judged(name: Gate, gate: Gate, pairs: Pairs, threshold: float, growing: Growing | None) -> Outcome:
     if gate.metric in PERCENTILES:
         share = PERCENTILES[gate.metric]
 
         def changed(mine: Floats, other: Floats) -> Floats:
             return np.asarray(np.quantile(mine, share, axis=-1) - np.quantile(other, share, axis=-1))
 
-        interval = bootstrap_interval((pairs.ours, pairs.theirs), changed, confidence=gate.confidence)
+        columns = (pairs.ours, pairs.theirs)
+        interval = _NO_PERCENTILE if growing else bootstrap_interval(columns, changed, confidence=gate.confidence)
         difference = float(changed(pairs.ours, pairs.theirs))
         base = float(np.quantile(pairs.theirs, share))
         return judge_difference(name, difference, interval, len(pairs.ours), float("nan"), base)
     mine, other = _values(gate, pairs.ours, threshold), _values(gate, pairs.theirs, threshold)
     differences = mine - other
     if gate.metric in SUMS and not gate.relative:
-        from context_bench_compare.intervals import Interval
-
         total = float(differences.sum())
         exact = Interval(total, total, "exact", gate.confidence)
         return judge_difference(name, total, exact, len(mine), 0.0)
-    interval = difference_interval(differences, pairs.clusters, gate.confidence)
+    datasets = np.zeros(len(mine), dtype=np.int64) if pairs.datasets is None else pairs.datasets
+    interval = interval_over(differences, datasets, pairs.clusters, growing, gate.confidence, difference_interval)
     deviation = float(differences.std(ddof=1)) if len(differences) > 1 else float("nan")
-    return judge_difference(name, float(differences.mean()), interval, len(mine), deviation, float(other.mean()))
+    found, base = (float((values * weights_of(datasets, growing)).mean()) for values in (differences, other))
+    return judge_difference(name, found, interval, len(mine), deviation, base)
 
 
 def _values(gate: Gate, values: Floats, threshold: float) -> Floats:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve, frozen
 from scipy import stats
@@ -18,6 +19,7 @@ from context_bench_compare.gating import SUMS, judge
 from context_bench_compare.places import place_of
 from context_bench_compare.rendering import gate_sentence
 from context_bench_compare.sequential import bounds
+from context_bench_compare.strata import Growing
 
 LOOKS = 5
 """How often a run is looked at, its end included."""
@@ -34,7 +36,7 @@ class GatesDecidedError(ContextBenchError):
 
 
 @lru_cache(maxsize=64)
-def confidences(alpha: float, looks: int = LOOKS) -> tuple[float, ...]:
+def confidences(alpha: float, looks: int = LOOKS, earlier: float = 0.0) -> tuple[float, ...]:
     """Return the confidence of the interval that decides at each look, so that all together spend ``alpha``.
 
     >>> [round(one, 5) for one in confidences(0.05)]
@@ -42,23 +44,30 @@ def confidences(alpha: float, looks: int = LOOKS) -> tuple[float, ...]:
 
     Args:
         alpha: Two-sided error of the whole run.
-        looks: Looks, after equal shares of the examples.
+        looks: Looks, after equal shares of the examples of the last dataset.
+        earlier: Share of all examples that earlier datasets have. The mean over all datasets is known the better, the more is
+            there of the last one: with the share f of its rows, as if ``1 / (earlier + (1 - earlier) / f)`` of all were there.
     """
-    found = bounds([(number + 1) / looks for number in range(looks)], alpha)
+    shares = [(number + 1) / looks for number in range(looks)]
+    found = bounds([1 / (earlier + (1 - earlier) / share) for share in shares], alpha)
     return tuple(1 - 2 * float(stats.norm.sf(bound)) for bound in found)
 
 
 @frozen
 class _Plan:
-    """What is known of the run once its file is there.
+    """What is known of the run once its last dataset is begun.
 
     Attributes:
-        examples: Examples that will be asked.
+        number: Number of the last dataset; with one dataset it is the only one.
+        examples: Examples of it that will be asked.
+        earlier: Examples of the datasets before it.
         rows: Rows of each example.
         has_gaps: Whether the examples are chosen from the dataset, so that positions are left out.
     """
 
+    number: int
     examples: int
+    earlier: int
     rows: int
     has_gaps: bool
 
@@ -74,8 +83,9 @@ class Looks:
     def __init__(self, gates: Sequence[Gate], folder: Path) -> None:
         self._gates, self._folder = gates, folder
         self._path = Path()
-        self._counts: Counter[int] = Counter()
+        self._counts: Counter[tuple[int, int]] = Counter()
         self._plan: _Plan | None = None
+        self._last: int | None = None
         self._next = 0
 
     def start(self, path: Path) -> None:
@@ -83,9 +93,9 @@ class Looks:
         self._path = path
         if path.is_file():
             with open_run(path) as run:
-                self._counts.update(row.position for row in run.rows())
+                self._counts.update((row.dataset_number, row.position) for row in run.rows())
                 if self._counts:
-                    self._plan = _plan_of(run)
+                    self._begin(run, max(self._counts)[0])
                     while self._due() is not None:
                         self._next += 1
 
@@ -96,46 +106,68 @@ class Looks:
             GatesDecidedError: Every gate is decided, or one is missed.
             ConfigurationError: A run like this cannot be looked at.
         """
-        self._counts[row.position] += 1
-        if self._plan is None:
+        self._counts[row.dataset_number, row.position] += 1
+        if self._plan is None and self._last in (None, row.dataset_number):
             with open_run(self._path) as run:
-                self._plan = _plan_of(run)
-        while (last := self._due()) is not None:
+                self._begin(run, row.dataset_number)
+        while self._plan is not None and (last := self._due()) is not None:
             number, self._next = self._next, self._next + 1
             with open_run(self._path) as run:
-                outcomes = self._look(run, number, place_of(0, last + 1))
+                outcomes = self._look(run, number, last + 1)
             states = {outcome.state for outcome in outcomes}
             if MISSED in states or OPEN not in states:
-                raise GatesDecidedError(outcomes, self._size(number), self._plan.examples)
+                asked = self._plan.earlier + self._size(number)
+                raise GatesDecidedError(outcomes, asked, self._plan.earlier + self._plan.examples)
 
     def last(self, run: Run) -> list[Outcome]:
         """Return how the gates came out at the end, with what error is left."""
+        if self._plan is None and len(run.datasets) > 1:
+            self._plan = _plan_of(run)
         return self._look(run, LOOKS - 1, None)
+
+    def _begin(self, run: Run, number: int) -> None:
+        """Take note of which dataset is the last, and of the plan once that one is begun."""
+        _require_size(run)
+        self._last = len(run.datasets) - 1
+        if number == self._last:
+            self._plan = _plan_of(run)
 
     def _due(self) -> int | None:
         """Return the position up to which the next look reaches, None when its rows are not all there."""
-        assert self._plan is not None
-        if self._next >= LOOKS - 1:
+        plan = self._plan
+        if plan is None or self._next >= LOOKS - 1:
             return None
         size = self._size(self._next)
-        if not self._plan.has_gaps:
-            there = size > 0 and all(self._counts[place] >= self._plan.rows for place in self._waited_for(size))
-            return size - 1 if there else None
-        finished = sorted(place for place, count in self._counts.items() if count >= self._plan.rows)
-        return finished[size - 1] if 0 < size <= len(finished) else None
+        found: int | None = None
+        if not plan.has_gaps:
+            there = size > 0 and all(self._counts[plan.number, at] >= plan.rows for at in range(size - 1, -1, -1))
+            found = size - 1 if there else None
+        else:
+            finished = sorted(at for at in self._finished() if at[0] == plan.number)
+            found = finished[size - 1][1] if 0 < size <= len(finished) else None
+        if found is None or sum(1 for at in self._finished() if at[0] < plan.number) < plan.earlier:
+            return None
+        return found
 
-    def _waited_for(self, size: int) -> range:
-        return range(size - 1, -1, -1)  # the last one first: it is the one that is most often missing
+    def _finished(self) -> Iterator[tuple[int, int]]:
+        """Yield dataset and position of the examples that every system has answered."""
+        assert self._plan is not None
+        return (at for at, count in self._counts.items() if count >= self._plan.rows)
 
     def _size(self, number: int) -> int:
         assert self._plan is not None
         return self._plan.examples * (number + 1) // LOOKS
 
     def _look(self, run: Run, number: int, until: int | None) -> list[Outcome]:
-        at = {gate.confidence: confidences(round(1 - gate.confidence, 12))[number] for gate in self._gates}
-        gates = [evolve(gate, confidence=at[gate.confidence]) for gate in self._gates]
-        outcomes = judge(run, gates, folder=self._folder, until=until)
-        return outcomes if until is None else [_so_far(outcome) for outcome in outcomes]
+        plan = self._plan
+        share = plan.earlier / (plan.earlier + plan.examples) if plan is not None else 0.0
+        spent = {gate.confidence: confidences(round(1 - gate.confidence, 12), LOOKS, share) for gate in self._gates}
+        gates = [evolve(gate, confidence=spent[gate.confidence][number]) for gate in self._gates]
+        if until is None or plan is None:
+            return judge(run, gates, folder=self._folder)
+        growing = Growing(plan.number, plan.examples / self._size(number)) if plan.earlier else None
+        place = place_of(plan.number, until)
+        return [_so_far(one) for one in judge(run, gates, folder=self._folder, until=place, growing=growing)]
 
 
 def _so_far(outcome: Outcome) -> Outcome:
@@ -146,20 +178,30 @@ def _so_far(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _plan_of(run: Run) -> _Plan:
-    """Return what will be asked in a run.
+def _require_size(run: Run) -> None:
+    """Refuse a run of which nobody knows how long it is.
 
     Raises:
-        ConfigurationError: There are several datasets, or nobody knows how many examples there will be.
+        ConfigurationError: It is such a run.
     """
-    if len(run.datasets) != 1:
+    if not run.completeness.rows_expected:
+        names = ", ".join(str(one["label"]) for one in run.datasets if one["label"]) or "the examples"
         raise ConfigurationError(
-            "--stop-when-decided takes one dataset: the rows of several come one after the other, so the first would decide for "
-            "all."
+            f"--stop-when-decided must know how many examples there are, and nobody knows how many {names} gives: give a number "
+            "with -n, such as -n 500, or evaluate() a list in place of an iterator. A larger number than there are will do."
         )
-    expected = run.completeness.rows_expected
-    request: Mapping[str, object] = run.request.get("request") or run.request
-    rows = len(run.systems) * int(str(request.get("samples") or 1))
-    if not expected:
-        raise ConfigurationError("--stop-when-decided must know how many examples there are: give a number with -n.")
-    return _Plan(expected // rows, rows, bool(request.get("sample") or request.get("ids")))
+
+
+def _plan_of(run: Run) -> _Plan | None:
+    """Return what will be asked in a run; None while it is not written how long its earlier datasets are."""
+    request: Mapping[str, Any] = run.request.get("request") or run.request
+    rows = len(run.systems) * int(request.get("samples") or 1)
+    lengths = [one["length"] for one in run.datasets[:-1]]
+    if any(length is None for length in lengths):
+        return None
+    earlier = sum(lengths)
+    bounds_of = [(run.completeness.rows_expected or 0) // rows - earlier, run.datasets[-1]["length"]]
+    bounds_of += [request.get("limit"), request.get("sample"), len(request.get("ids") or ())]
+    examples = min(bound for bound in bounds_of if bound)
+    has_gaps = bool(request.get("sample") or request.get("ids"))
+    return _Plan(int(run.datasets[-1]["number"]), examples, earlier, rows, has_gaps)

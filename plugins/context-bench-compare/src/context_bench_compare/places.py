@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 _SAMPLES = 1 << 10
 _POSITIONS = 1 << 33
 
@@ -26,6 +29,11 @@ def example_place(place: int) -> int:
 def identity_of(place: int) -> tuple[int, int]:
     """Return dataset and position of a place."""
     return place // _SAMPLES // _POSITIONS, place // _SAMPLES % _POSITIONS
+
+
+def dataset_at(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of each place's dataset."""
+    return places // (_SAMPLES * _POSITIONS)
 
 
 def sample_at(place: int) -> int:

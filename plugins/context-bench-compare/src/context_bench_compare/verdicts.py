@@ -59,7 +59,8 @@ class Pairs:
         answered: Which rows both systems answered, shape (rows,).
         clusters: Number of the cluster of each row; None when every row stands alone.
         unmatched: Rows that only one of the two has.
-        labels: Number of each row's dataset, shape (rows,); None when nobody asked.
+        labels: Number of each row's label, shape (rows,); None when nobody asked.
+        datasets: Number of each row's dataset in our run, shape (rows,); None when nobody asked.
     """
 
     ours: Floats
@@ -69,6 +70,7 @@ class Pairs:
     clusters: Clusters | None = None
     unmatched: int = 0
     labels: NDArray[np.int32] | None = None
+    datasets: NDArray[np.int64] | None = None
 
 
 @frozen
