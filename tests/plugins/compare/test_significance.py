@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from context_bench_compare.intervals import Interval, TooFew, difference_interval
 from context_bench_compare.power import detectable_difference, rows_for_margin, standard_error
 from context_bench_compare.sequential import bounds, spent
 from context_bench_compare.significance import holm, mcnemar, paired_p_value, sign_flip
@@ -115,3 +116,13 @@ def test_looking_often_finds_no_more_than_looking_once() -> None:
 def test_looks_that_do_not_rise_are_refused(shares: list[float]) -> None:
     with pytest.raises(ValueError, match="rising"):
         bounds(shares)
+
+
+@pytest.mark.parametrize("margin", [0.01, 0.05, 0.2])
+def test_the_rows_planned_from_a_pilot_without_a_difference_show_the_margin(margin: float) -> None:
+    rows = rows_for_margin(0.0, margin)
+    found = difference_interval(np.zeros(rows))
+    assert isinstance(found, Interval)
+    assert -margin <= found.low
+    fewer = difference_interval(np.zeros(max(2, rows * 9 // 10)))
+    assert isinstance(fewer, TooFew) or fewer.low < -margin

@@ -11,13 +11,14 @@ from context_bench_compare.gates import (
     MISSED,
     OPEN,
     Gate,
+    Outcome,
     exit_code,
     gates_of,
     judge_difference,
     judge_value,
     parse_gate,
 )
-from context_bench_compare.intervals import Interval, TooFew
+from context_bench_compare.intervals import Interval, TooFew, difference_interval, mean_interval
 from context_bench_compare.verdicts import Pairs, Rules, compare, corrected
 
 
@@ -163,3 +164,24 @@ def test_a_missed_gate_outweighs_an_open_one() -> None:
     assert exit_code([unsure, missed]) == 10
     assert exit_code([unsure]) == 11
     assert exit_code([]) == 0
+
+
+def test_an_open_gate_says_how_many_more_rows_decide_where_none_differs() -> None:
+    [gate] = parse_gate("score:max-drop=1pp")
+    found = judge_difference(gate, 0.0, difference_interval(np.zeros(60)), 60, 0.0)
+    assert found.state == OPEN
+    more = found.more_rows or 0
+    assert judge_difference(gate, 0.0, difference_interval(np.zeros(60 + more)), 60 + more, 0.0).state == MET
+
+
+@pytest.mark.parametrize(("bound", "rate", "state"), [("min=0.9", 0.95, MET), ("min=0.9", 0.85, MISSED)])
+def test_an_open_bound_of_a_value_says_how_many_more_rows_decide(bound: str, rate: float, state: str) -> None:
+    [gate] = parse_gate(f"pass_rate:{bound}")
+
+    def judged_after(rows: int) -> Outcome:
+        values = (np.arange(rows) < round(rows * rate)).astype(float)
+        return judge_value(gate, float(values.mean()), mean_interval(values), rows)
+
+    found = judged_after(40)
+    assert found.state == OPEN
+    assert judged_after(40 + 3 * (found.more_rows or 0)).state == state

@@ -137,13 +137,14 @@ def gates_of_table(table: Any) -> list[Gate]:
     return [gate for metric, settings in table.items() for gate in gates_of(metric, settings, f"[gate] {metric}")]
 
 
-def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None) -> Outcome:
+def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, rows: int = 0) -> Outcome:
     """Hold a value against ``min`` or ``max``.
 
     Args:
         gate: The gate.
         value: The run's value.
         interval: Of that value; None where it is exact, such as a sum of costs.
+        rows: Rows that it rests on.
     """
     sign = 1.0 if gate.kind == "min" else -1.0
     told = f"{gate.metric} is {value:.4g}, {gate.kind} {gate.amount:g}"
@@ -155,7 +156,14 @@ def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None) ->
     worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
     if sign * (worst - gate.amount) >= 0:
         return Outcome(gate, MET, told)
-    return Outcome(gate, MISSED if sign * (best - gate.amount) < 0 else OPEN, told)
+    if sign * (best - gate.amount) < 0:
+        return Outcome(gate, MISSED, told)
+    distance = abs(value - gate.amount)
+    width = abs(value - (worst if sign * (value - gate.amount) >= 0 else best))
+    more = (
+        math.ceil(rows * ((width / distance) ** 2 - 1)) if distance else 0
+    )  # an interval shrinks by the root of its rows
+    return Outcome(gate, OPEN, told, max(1, more) if rows and distance else None)
 
 
 def judge_difference(
@@ -194,7 +202,7 @@ def exit_code(outcomes: list[Outcome]) -> int:
 def _more_rows(difference: float, amount: float, rows: int, deviation: float, confidence: float) -> int | None:
     """Return the further rows that decide if the difference stays as it is, in whichever direction it lies."""
     distance = difference + amount
-    if not math.isfinite(deviation) or deviation <= 0 or distance == 0:
+    if not math.isfinite(deviation) or distance == 0:
         return None
     return max(1, rows_for_margin(deviation, abs(distance), 0.0, confidence) - rows)
 

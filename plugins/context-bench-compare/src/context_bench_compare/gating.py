@@ -138,7 +138,7 @@ def _valued(
         interval = (
             _NO_PERCENTILE if growing else bootstrap_interval((values,), _percentile(share), confidence=gate.confidence)
         )
-        return judge_value(name, float(np.quantile(values, share)), interval)
+        return judge_value(name, float(np.quantile(values, share)), interval, len(values))
     if gate.metric in SUMS:
         return judge_value(name, float(values.sum()), None)
     from context_bench_compare.comparing import clusters_of
@@ -148,7 +148,7 @@ def _valued(
     datasets = dataset_at(column.places)
     estimate = mean_interval if is_share else _mean_of_any
     interval = interval_over(values, datasets, clusters, growing, gate.confidence, estimate)
-    return judge_value(name, float((values * weights_of(datasets, growing)).mean()), interval)
+    return judge_value(name, float((values * weights_of(datasets, growing)).mean()), interval, len(values))
 
 
 def _mean_of_any(values: Floats, _: Clusters | None, confidence: float) -> Interval | TooFew:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from context_bench_compare.intervals import Clusters, Floats, _cluster_sums
+from context_bench_compare.intervals import MINIMUM_ROWS, Clusters, Floats, _cluster_sums
 
 POWER = 0.8
 """Share of runs that should find a difference which is there."""
@@ -31,6 +31,9 @@ def rows_for_margin(
 ) -> int:
     """Return how many matched rows show non-inferiority within a margin.
 
+    The interval counts half a row in each direction, so also rows of which none differs must be more than a few: as many as make
+    that row, of a score between 0 and 1, smaller than the margin.
+
     Args:
         deviation: Standard deviation of the paired differences of single rows; with clusters, the standard error of a run
             times the square root of its rows.
@@ -45,8 +48,9 @@ def rows_for_margin(
     distance = margin + difference
     if distance <= 0:
         raise ValueError("no number of rows shows a margin that the system is expected to miss")
-    needed = ((_quantile((1 + confidence) / 2) + _quantile(power)) * deviation / distance) ** 2
-    return max(2, math.ceil(needed))
+    beyond = _quantile((1 + confidence) / 2)
+    needed = ((beyond + _quantile(power)) * deviation / distance) ** 2
+    return max(MINIMUM_ROWS, math.ceil(needed), math.ceil(beyond / distance))
 
 
 def _quantile(share: float) -> float:
