@@ -117,8 +117,8 @@ def times() -> None:
     print(f"| probes, self-check and survival of the first system (limit: {LIMIT}) | {first:.0f} |")
     print(f"| survival of each further system | {later:.0f} |")
     print(f"| 20 draws of random and three other controls, as line sets | {drawn:.0f} |")
-    print(f"| four controls stored and scored (`--controls`) | {four:.0f} |")
-    print(f"| all that controls add (limit: {LIMIT}) | {drawn + four:.0f} |", flush=True)
+    print(f"| four controls stored and scored (`--controls`; limit: {LIMIT}) | {four:.0f} |")
+    print(f"| both together | {drawn + four:.0f} |", flush=True)
 
 
 def memory(many: tuple[int, ...]) -> None:
