@@ -178,6 +178,14 @@ def _mark() -> str:
 
 
 def _write(text: str, *, to_errors: bool) -> None:
+    try:
+        _put(text, to_errors)
+    except (OSError, ValueError):  # nobody reads what is told besides: that ends nothing
+        if not to_errors:
+            raise
+
+
+def _put(text: str, to_errors: bool) -> None:
     pieces = str(text).split(_mark()) if "\ufdd0" in str(text) else [str(text)]
     shown = plain = printable(pieces[0])
     for piece in pieces[1:]:

@@ -11,8 +11,13 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code; what only lists is said again where nothing has changed."""
+    import os
+
     from context_bench.cli.kept import answer
 
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     try:
         code = answer(sys.argv[1:] if arguments is None else arguments, _run)
     except BrokenPipeError:
@@ -104,8 +109,14 @@ def _call(arguments: list[str], sources: list[str]) -> int:
     from context_bench.console import tell
 
     catalogs = Catalogs()
+    out, errors = sys.stdout, sys.stderr
     try:
         result = app.main(arguments, prog_name="context-bench", standalone_mode=False, obj=catalogs)
+    except SystemExit:
+        if sys.stdout is not out:  # click puts another one in its place where nobody reads it any more, and leaves with 1
+            sys.stdout, sys.stderr = out, errors
+            raise BrokenPipeError from None
+        raise
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         if context is not None:

@@ -84,7 +84,7 @@ class Progress:
         stream: TextIO | None = None,
         log_format: str = "text",
     ) -> None:
-        self._stream = stream or sys.stderr
+        self._stream: TextIO | None = stream or sys.stderr
         self._labels = {slot.number: slot.label for slot in slots}
         self._total = total
         self._tallies = {number: Tally() for number in self._labels}
@@ -98,8 +98,8 @@ class Progress:
         self._last_bar = 0.0
         self._told: dict[int, tuple[Any, ...]] = {}
         self._started = self._last_line = monotonic()
-        if self._is_terminal() and not self._is_json:
-            self._open_bars()
+        if self._stream is not None and _is_terminal(self._stream) and not self._is_json:
+            self._open_bars(self._stream)
 
     def watch(self, admission: Admission, feed: Feed | None = None, clean: Callable[[str], str] = str) -> None:
         """Show, too, what is in flight, what was asked again, what is waited for, and what it cost.
@@ -153,7 +153,7 @@ class Progress:
         if self._bars is not None:
             self._bars.say(line)
         else:
-            print(printable(line), file=self._stream, flush=True)
+            self._show(line)
 
     def close(self) -> None:
         """Leave the last state on the screen."""
@@ -200,18 +200,25 @@ class Progress:
                     continue
                 self._told[slot] = news
                 line = json_text({"event": "progress", **state}) if self._is_json else _line(state)
+                self._show(line)
+
+    def _show(self, line: str) -> None:
+        if self._stream is not None:
+            try:
                 print(printable(line), file=self._stream, flush=True)
+            except (OSError, ValueError):  # nobody reads it any more, which is no reason to end a run
+                self._stream = None
 
     def _move_bars(self) -> None:
         assert self._bars is not None
         for slot, tally in self._tallies.items():
             self._bars.set_done(slot, tally.done)
 
-    def _open_bars(self) -> None:
+    def _open_bars(self, stream: TextIO) -> None:
         from context_bench.runner.bars import Bars
 
         self._bars = Bars(
-            self._stream,
+            stream,
             self._labels,
             self._total,
             left=lambda slot: self.state(slot)["eta"],
@@ -219,9 +226,10 @@ class Progress:
         )
         self._bars.start()
 
-    def _is_terminal(self) -> bool:
-        """Whether bars can be drawn: a dumb terminal moves no cursor."""
-        return self._stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+def _is_terminal(stream: TextIO) -> bool:
+    """Whether bars can be drawn: a dumb terminal moves no cursor."""
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 def _line(state: dict[str, Any]) -> str:
