@@ -113,7 +113,9 @@ def _call(arguments: list[str], sources: list[str]) -> int:
     try:
         result = app.main(arguments, prog_name="context-bench", standalone_mode=False, obj=catalogs)
     except SystemExit:
-        if sys.stdout is not out:  # click puts another one in its place where nobody reads it any more, and leaves with 1
+        if (
+            sys.stdout is not out
+        ):  # click puts another one in its place where nobody reads it any more, and leaves with 1
             sys.stdout, sys.stderr = out, errors
             raise BrokenPipeError from None
         raise
