@@ -301,6 +301,21 @@ def test_one_system_alone_has_no_verdict_and_no_baseline(tmp_path: Path) -> None
     assert json.loads(page.by_id("rows-data"))["baseline"] is None
 
 
+def test_what_is_derived_from_a_system_is_shown_and_held_against_nothing(tmp_path: Path) -> None:
+    systems = [Half("all"), Half("half", 2), Half("half at random", 3)]
+    found = evaluate(systems, examples(30), [Same()], progress=False, run_file=tmp_path / "r.sqlite", baseline="all")
+    found.config["derived"] = ["half at random"]
+    page = Page(written(found))
+    assert "half at random" in page.by_id("numbers")
+    assert "half against all" in page.by_id("verdict")
+    assert "half at random against" not in page.by_id("verdict")
+    rows = json.loads(page.by_id("rows-data"))
+    regressed = sum(bool(state & rows["bits"]["regressed"]) for state in rows["state"])
+    assert regressed == 15  # every second one, and not those that only the control misses
+    found.config["derived"] = ["half", "half at random"]
+    assert json.loads(Page(written(found)).by_id("rows-data"))["baseline"] is None
+
+
 def test_the_texts_of_a_run_that_is_not_kept_are_there(tmp_path: Path) -> None:
     page = Page(written(evaluate([Half("all"), Half("half", 2)], examples(2), [Same()], progress=False)))
     assert json.loads(page.by_id("texts-0"))["1"]["question"] == "what is 1?"

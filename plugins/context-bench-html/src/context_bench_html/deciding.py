@@ -145,7 +145,7 @@ def trade(found: SideBySide, run: Any = None) -> Trade:
 
 
 def _front(found: SideBySide, clusters: NDArray[np.int64] | None) -> Front | None:
-    scored = [cells for cells in found.cells if any(value is not None for value in cells.values)]
+    scored = [cells for cells in found.competing if any(value is not None for value in cells.values)]
     for measure in COSTS if len(scored) > 1 else ():
         columns = [_measured(cells, part) for part in ("pass", measure) for cells in scored]
         known = ~np.isnan(columns).any(axis=0)

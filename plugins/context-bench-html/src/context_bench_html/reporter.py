@@ -46,7 +46,9 @@ class HtmlReporter:
 def read(result: Any, rows: Sequence[EvalRow], run: Run | None) -> SideBySide:
     """Return the rows of a result side by side, with what its examples say where there is a run file."""
     excerpt = excerpt_length(len(rows))
-    found = side_by_side(rows, list(result.config.get("systems", ())), result.config.get("baseline"), excerpt)
+    config = result.config
+    labels, derived = list(config.get("systems", ())), config.get("derived", ())
+    found = side_by_side(rows, labels, config.get("baseline"), excerpt, derived)
     if run is not None:
         with_examples(found, run.examples(), excerpt)
     return found

@@ -99,10 +99,11 @@ class SideBySide:
     Attributes:
         lines: In canonical order.
         cells: One for each system, in the order of the run.
-        baseline: Number of the system that the others are held against; None when there is one system only.
+        baseline: Number of the system that the others are held against; None when only one system competes.
         better: ``"higher"`` or ``"lower"``: which headline score is better.
         questions, golds: Beginnings of the questions and of the right answers, one for each line; empty where unknown.
         places: ``length`` and ``depth`` of each line's example where it has them, as a needle in a haystack does.
+        derived: Labels of the systems whose rows are made of another one's.
     """
 
     lines: list[Line]
@@ -112,10 +113,17 @@ class SideBySide:
     questions: list[str] = field(factory=list)
     golds: list[str] = field(factory=list)
     places: list[tuple[float, float] | None] = field(factory=list)
+    derived: frozenset[str] = frozenset()
+
+    @property
+    def competing(self) -> list[Cells]:
+        """The systems that are compared: what is derived from another one's rows, as a control is, competes with nobody."""
+        return [cells for cells in self.cells if cells.label not in self.derived]
 
     def others(self) -> Iterable[tuple[int, Cells]]:
         """Return the systems that are held against the baseline, with their numbers."""
-        return [(number, cells) for number, cells in enumerate(self.cells) if number != self.baseline]
+        numbered = [(number, cells) for number, cells in enumerate(self.cells) if number != self.baseline]
+        return [(number, cells) for number, cells in numbered if cells.label not in self.derived]
 
     @property
     def datasets(self) -> list[str]:
@@ -153,7 +161,11 @@ class SideBySide:
 
 
 def side_by_side(
-    rows: Iterable[EvalRow], systems: Sequence[str], baseline: str | None, excerpt: int = 160
+    rows: Iterable[EvalRow],
+    systems: Sequence[str],
+    baseline: str | None,
+    excerpt: int = 160,
+    derived: Iterable[str] = (),
 ) -> SideBySide:
     """Return rows side by side.
 
@@ -162,6 +174,7 @@ def side_by_side(
         systems: Labels of the systems, in order.
         baseline: Label of the one that the others are held against; None takes the first.
         excerpt: Letters that are kept of each response.
+        derived: Labels of those whose rows are made of another one's.
     """
     cells = {label: Cells(label) for label in systems}
     lines: dict[tuple[Any, ...], int] = {}
@@ -180,8 +193,10 @@ def side_by_side(
     for one in found:
         one.fill(len(told))
     names = [one.label for one in found]
-    against = (names.index(baseline) if baseline in names else 0) if len(names) > 1 else None
-    return SideBySide(told, found, against, "lower" if is_lower else "higher")
+    made = frozenset(derived)
+    competing = [name for name in names if name not in made]
+    against = names.index(baseline if baseline in names else competing[0]) if len(competing) > 1 else None
+    return SideBySide(told, found, against, "lower" if is_lower else "higher", derived=made)
 
 
 def is_lower_better(row: EvalRow, key: str) -> bool:
