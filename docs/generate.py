@@ -48,6 +48,7 @@ Results go to standard output, everything else to standard error. Flags without 
 | system | `[label=]name[:key=value[,key=value...]]` | `short=bm25:ratio=0.3,passage_sentences=1` |
 | dataset | `[label=]name[:config][,key=value...]`, or a path in place of the name | `16k=needle:multi-key,length=16000` |
 | list | values separated by `/` | `lengths=1k/4k/16k` |
+| sweep | numbers separated by `/`, for an option of a system that takes one: a system for each | `bm25:ratio=0.1/0.25/0.5` |
 
 The split of a dataset is written as an option, `name:split=test`. Where nothing but options follows, a comma does for the colon:
 `needle,length=8000`. A value cannot hold a comma here; in the project file and with

@@ -31,6 +31,15 @@ def test_the_project_file_and_set_tell_theirs(
     assert f"No key of [run] in context-bench.toml is called '{name}'. Here it is run.limit." in capsys.readouterr().err
 
 
+def test_a_key_that_belongs_to_the_top_of_the_project_file_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("context-bench.toml").write_text('[run]\nbaseline = "direct"\n')
+    assert execute(["run", "-s", "identity", "-d", "toy"]) == 2
+    assert "Here it is baseline, at the top of the file, outside of every table." in capsys.readouterr().err
+
+
 def test_every_name_of_every_parameter_is_told_where_it_is_another() -> None:
     from context_bench.bench.parameters import called_here
 

@@ -8,7 +8,8 @@ parameters of its own; :func:`~context_bench.bench.identity.held_against` pairs 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from attrs import evolve
@@ -32,7 +33,7 @@ def settled(catalog: Catalog, request: Request) -> Request:
     """
     defaults = request.system_defaults
     _check_defaults(catalog, [*request.systems, request.reader, request.baseline, request.reference], defaults)
-    systems = [_filled(catalog, system, defaults) for system in request.systems]
+    systems = [_filled(catalog, one, defaults) for system in request.systems for one in swept(catalog, system)]
     reader = _filled(catalog, request.reader, defaults)
     systems, baseline = with_baseline(catalog, systems, reader, request.baseline, defaults=defaults)
     systems, reference = with_baseline(catalog, systems, reader, request.reference, "reference", defaults)
@@ -49,6 +50,23 @@ def settled(catalog: Catalog, request: Request) -> Request:
         reference=reference,
         datasets=datasets,
     )
+
+
+def swept(catalog: Catalog, system: Any) -> Iterator[Any]:
+    """Yield a system; where its spec gives an option that is a number several, with slashes between them, one for each.
+
+    Of ``bm25:ratio=0.1/0.25/0.5`` come three systems, of two such options each pair.
+    """
+    given = system.options if isinstance(system, SystemSpec) else {}
+    several = {key: value.split("/") for key, value in given.items() if isinstance(value, str) and "/" in value}
+    options = (_declared(catalog, system.name) or {}) if several else {}
+    kinds = {key: getattr(options.get(key.replace("-", "_")), "type", None) for key in several}
+    settings = [[(key, value) for value in several[key]] for key, kind in kinds.items() if kind in ("int", "float")]
+    for setting in map(dict, product(*settings)) if settings else ():
+        label = system.label and SystemSpec(system.label, setting).text
+        yield evolve(system, options={**given, **setting}, label=label)
+    if not settings:
+        yield system
 
 
 def with_baseline(

@@ -108,7 +108,10 @@ def absent_key(key: str) -> str:
 
 
 def _called_here(name: str) -> str:
-    return called_here(PARAMETERS.values(), name, lambda one: one.key)
+    at_the_top = "{}, at the top of the file, outside of every table"
+    return called_here(
+        PARAMETERS.values(), name, lambda one: one.key if "." in (one.key or ".") else at_the_top.format(one.key)
+    )
 
 
 def set_value(request: Request, path: str, value: str, catalog: Catalog | None = None) -> Request:
