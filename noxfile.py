@@ -82,7 +82,8 @@ def check(session: nox.Session) -> None:
     jobs += ["docs", "minimums", "lint", "imports", "alone", *(f"plugin({name})" for name in PLUGINS)]
     run_nox("build", {})
     environment = {"CONTEXT_BENCH_WHEELS": str(WHEELS)}
-    with ThreadPoolExecutor(max_workers=1 + (os.cpu_count() or 2)) as pool:  # many tests wait for a process or a timeout
+    at_once = 1 + (os.cpu_count() or 2)  # many tests wait for a process or a timeout
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
         outcomes = list(pool.map(lambda job: run_nox(job, environment, *only(job)), jobs))
     print("\n".join(table_of(outcomes)), flush=True)
     failed = [outcome.job for outcome in outcomes if not outcome.good]
