@@ -165,7 +165,8 @@ def _listen(arguments: list[str], run: Callable[[list[str], list[str]], int], pa
             return int(self.stream.write(written))
 
         def flush(self) -> None:
-            self.stream.flush()
+            if not self.stream.closed:  # as it may be when the process ends
+                self.stream.flush()
 
         def isatty(self) -> bool:
             return bool(self.stream.isatty())
