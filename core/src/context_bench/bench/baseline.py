@@ -26,7 +26,7 @@ _OF_ONE_ENDPOINT = ("base_url", "name")
 
 
 def settled(catalog: Catalog, request: Request) -> Request:
-    """Return a request whose baseline and reference are labels of its systems, and and whose specs hold what is shared.
+    """Return a request whose baseline and reference are labels of its systems; its specs hold what is shared, and no sweep.
 
     Raises:
         ContextBenchError: The baseline or the reference names nothing, or adds what cannot be set up.
