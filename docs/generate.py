@@ -23,9 +23,10 @@ from pages import with_outputs
 from signatures import protocols_page
 
 from context_bench.bench.requests import PARAMETERS
-from context_bench.cli.app import app
+from context_bench.cli.groups import app
 from context_bench.plugins.catalog import install_line
-from context_bench.plugins.manifest import FILE_NAME, Facts, parse_manifest
+from context_bench.plugins.component_metadata import Facts
+from context_bench.plugins.manifest import FILE_NAME, parse_manifest
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTE = "<!-- Written by `python docs/generate.py`: do not edit. -->"
@@ -63,9 +64,9 @@ The split of a dataset is written as an option, `name:split=test`. Where nothing
 | 2 | usage, configuration or plugins: nothing was run, or the run stopped and can be resumed |
 | 3 | the run is not complete: `report` and `export` say how much of it is there |
 | 10 | a gate is missed: `verify` found a run file damaged, or scores that cannot be computed again |
-| 11 | inconclusive: reserved, nothing gives it yet |
-| 12 | more rows failed than `--max-failed` allows |
-| 130 | interrupted; the command to go on is printed |
+| 11 | a gate is open: more rows would decide it |
+| 12 | more rows failed than `--max-failed` allows, or a dead system stopped the run |
+| 130 | interrupted: calls in flight had ten seconds to end; the command to go on is printed |
 | 129 | the same by SIGHUP |
 | 143 | the same by SIGTERM |
 

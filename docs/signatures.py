@@ -27,10 +27,10 @@ KIND_PAGES = {
     "evaluators": ("Evaluator", ("Evaluator",), "write-an-evaluator-plugin.md"),
     "metrics": ("Metric", ("Metric",), "write-a-metric-plugin.md"),
     "reporters": ("Reporter", ("Reporter",), "write-a-reporter-plugin.md"),
-    "tokenizers": ("Tokenizer", ("Tokenizer",), ""),
+    "tokenizers": ("Tokenizer", ("Tokenizer",), "write-a-tokenizer-plugin.md"),
     "hooks": ("Hooks", ("HookSpecification",), "write-a-hook-plugin.md"),
     "commands": ("Command", (), "write-a-command-plugin.md"),
-    "run_parts": ("Run parts", (), ""),
+    "run_parts": ("Run parts", (), "write-a-run-part-plugin.md"),
     "flags": ("Flag groups", (), ""),
 }
 """The heading of each kind of component, its protocols, and the page that shows how to write one."""
@@ -52,7 +52,8 @@ TOLD = {
         "| extends | signature | returns |\n|---|---|---|\n"
         "| `run` | `function(result, **options)` | an exit code, or None |\n"
         "| `table` | `function(result)` | a text for below the table, or None |\n"
-        "| `result` | `function(result, **settings)` | what the method of the result returns |"
+        "| `result` | `function(result, **settings)` | what the method of the result returns |\n"
+        "| `report` | `function(run)` | pictures for reports: mappings, as [the manifest's page](manifest.md#commands) says |"
     ),
     "run_parts": "The manifest says of which `kind` a part is. It is built from its options, as a system is.",
     "flags": "A flag group is a table of the manifest and has no code.",

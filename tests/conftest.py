@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +26,53 @@ if find_spec("hypothesis") and "CI" not in os.environ:
 
     settings.register_profile("patient", deadline=None)
     settings.load_profile("patient")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that keep a second Python from going through every table again."""
+    parser.addoption("--cases", type=int, metavar="N", help="run at most N cases of each test")
+    parser.addoption("--of-each-file", type=int, metavar="N", help="run at most N tests of each file")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have properties that ask for no number of examples tried on fewer, where tests are run on few cases."""
+    if config.getoption("--cases") and find_spec("hypothesis"):
+        from hypothesis import settings
+
+        settings.register_profile("few", settings.default, max_examples=25)
+        settings.load_profile("few")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is over the numbers asked for: of the cases of a test, then of the tests of a file."""
+    for option, place in (("--cases", _test_of), ("--of-each-file", _file_of)):
+        most = config.getoption(option)
+        if not most:
+            continue
+        groups: dict[object, list[pytest.Item]] = {}
+        for item in items:
+            groups.setdefault(place(item), []).append(item)
+        kept = {id(item) for group in groups.values() for item in spread(group, most)}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+        items[:] = [item for item in items if id(item) in kept]
+
+
+def _test_of(item: pytest.Item) -> object:
+    return item.parent, getattr(item, "originalname", item.name)
+
+
+def _file_of(item: pytest.Item) -> object:
+    return item.path
+
+
+def spread(group: Sequence[pytest.Item], most: int) -> list[pytest.Item]:
+    """Return at most so many of a group, evenly from the first to the last; the only one is another on each Python."""
+    if len(group) <= most:
+        return list(group)
+    if most == 1:
+        return [group[sys.version_info.minor % len(group)]]
+    return [group[number * (len(group) - 1) // (most - 1)] for number in range(most)]
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

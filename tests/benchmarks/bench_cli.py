@@ -56,7 +56,13 @@ def rows(runs: int = 15, folder: Path | None = None) -> list[Row]:
         ],
     }
     cases |= {f"plugins list, {crowd} more, cold": [*cases[LIST], "--no-cache"] for crowd in CROWDS}
+    cases["plugins list --json, 0 more, cold"] = [*cases[LIST], "--json", "--no-cache"]
+    cases["--help, 0 more, cold"] = [python.parent / "context-bench", "--no-cache", "--help"]
     cases |= {f"plugins list, {crowd} more, warm": cases[LIST] for crowd in CROWDS}
+    cases |= {
+        f"{words}, 0 more, warm": [python.parent / "context-bench", *words.split()]
+        for words in ("plugins list --json", "--help", "--version")
+    }
     cases |= {f"run --help, {crowd} more, warm": cases["context-bench run --help"] for crowd in CROWDS}
     seconds: dict[str, list[float]] = {name: [] for name in cases}
     for round_number in range(runs + 1):
@@ -70,7 +76,7 @@ def rows(runs: int = 15, folder: Path | None = None) -> list[Row]:
 
 def limit_of(case: str) -> float | None:
     """Return how many times `python -c pass` a case may take; None where nothing is asked."""
-    grows = {", cold": 8.0 if ", 0 more" in case else None, ", warm": 8.0 if "--help" in case else 2.0}
+    grows = {", cold": 8.0 if ", 0 more" in case else None, ", warm": 8.0 if "run --help" in case else 2.0}
     return LIMITS.get(case, next((limit for mark, limit in grows.items() if case.endswith(mark)), None))
 
 

@@ -274,7 +274,7 @@ def _positions(found: set[str]) -> int:
 
 
 def _row(position: int) -> Any:
-    from context_bench.store.identity import RowId
+    from context_bench.store.keys import RowId
 
     return RowId(0, position, 0)
 

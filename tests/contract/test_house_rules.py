@@ -87,11 +87,16 @@ def sql_outside_of_the_store(path: Path) -> str | None:
 
 def imported_by_a_run(folder: Path) -> list[str]:
     """Return the modules of core that a plain run imports."""
+    return [name for name in modules_of_a_run(folder) if name.partition(".")[0] == "context_bench"]
+
+
+def modules_of_a_run(folder: Path) -> list[str]:
+    """Return all modules that a plain run imports."""
     code = (
         "import json, sys\nfrom context_bench.cli import execute\n"
         "code = execute(['run', '--system', 'needle-oracle', '--dataset', 'needle', '-n', '1', '--run-file', 'a.sqlite', '-q'])\n"
         "assert code == 0, code\n"
-        "print(json.dumps([name for name in sys.modules if name.partition('.')[0] == 'context_bench']))"
+        "print(json.dumps(list(sys.modules)))"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -181,6 +186,12 @@ def test_core_keeps_to_the_house_rules(measured: dict[str, list[str] | int], nam
     if name not in measured:
         pytest.skip("a plain run needs the package context-bench-needle")
     held_against(name, measured[name])
+
+
+def test_a_run_on_the_callers_thread_does_without_an_event_loop(tmp_path: Path) -> None:
+    if find_spec("context_bench_needle") is None:
+        pytest.skip("a plain run needs the package context-bench-needle")
+    assert "asyncio" not in modules_of_a_run(tmp_path)  # whose import takes as long as all of core's
 
 
 def test_a_ratchet_is_never_below_its_goal_unless_the_goal_is_reached() -> None:

@@ -1,4 +1,4 @@
-"""The bits of an identity are taken apart in one module: whoever needs them asks `store/identity.py`."""
+"""The bits of an identity are taken apart in one module: whoever needs them asks `store/keys.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-OWNER = ROOT / "core" / "src" / "context_bench" / "store" / "identity.py"
+OWNER = ROOT / "core" / "src" / "context_bench" / "store" / "keys.py"
 BITS = re.compile(r"1048575|0x[fF]{5}\b|>> ?(10|20|53)\b|& ?~?1023\b|<< ?(10|20|53)\) ?- ?1")
 
 

@@ -23,12 +23,12 @@ from context_bench.runner import progress as module
 from context_bench.runner.admission import Admission
 from context_bench.runner.parts import Slot
 from context_bench.runner.progress import Progress
-from context_bench.store.identity import RowId
+from context_bench.store.keys import RowId
 from context_bench.store.stored_rows import StoredRow
 
 TRAFFIC: Any = SimpleNamespace(retried={0: 4, 1: 0}, in_flight={0: 8, 1: 0}, cost={0: 12.34567}, currency="USD")
 TRAFFIC.failures, TRAFFIC.waiting = {}, lambda slot: None
-NOTE = "22 reused, 10 failed, 4 retried, 8 in flight, p95 1.2 s, 1,860,000 tokens, 12.3457 USD"
+NOTE = "22 reused, 10 failed, 4 retried, 8 in flight, p95 1.2 s, 1,736,000 tokens, 12.3457 USD"
 
 
 class Terminal(io.StringIO):
@@ -89,6 +89,23 @@ def test_a_terminal_shows_a_bar_for_each_system_with_everything_that_is_known(
     assert NOTE in notes
     assert "p95 1.2 s, 1,860,000 tokens" in notes.partition("direct")[2]
     assert "$" not in notes.partition("direct")[2]
+
+
+def test_counts_of_two_sources_are_not_added() -> None:
+    progress = Progress(slots("reports", "drops usage"), 3, io.StringIO())
+    for number in range(3):
+        progress.row(evolve(row(number, 0), prompt_tokens=50))
+        progress.row(evolve(row(number, 1), prompt_tokens=None if number == 1 else 50))
+    assert [progress.state(slot)["tokens"] for slot in (0, 1)] == [315, None]
+    progress.close()
+
+
+def test_a_refused_call_spends_no_tokens() -> None:
+    progress = Progress(slots("dead"), 3, io.StringIO())
+    progress.row(row(0))
+    progress.row(row(1, output=None))
+    assert progress.state(0)["tokens"] == 12_400
+    progress.close()
 
 
 def test_a_long_label_leaves_room_for_the_bar(terminal: Terminal) -> None:
@@ -371,7 +388,7 @@ def test_what_is_waited_for_is_the_rate_limit_of_an_endpoint(monkeypatch: pytest
         monkeypatch.setattr(place, "monotonic", lambda: clock[0])
     slot = Slot(0, "remote", Remote(), b"", True)
     admission = Admission([slot], 4)
-    job: Any = SimpleNamespace(slot=slot, input_tokens=1, transcript=None)
+    job: Any = SimpleNamespace(id=RowId(0, 0), slot=slot, input_tokens=1, transcript=None)
     place: Any = admission.enter(job)
     assert admission.waiting(0) is None
     wait = place.refused(ServerError(429, 42.0), 0.1, 1)
@@ -395,9 +412,26 @@ def test_a_pause_inside_a_client_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     admission = Admission([slot], 4)
     told: list[str | None] = []
     monkeypatch.setattr(admission.stop, "wait", lambda seconds: told.append(admission.waiting(0)))
+    admission.road(slot).trial.is_over = True
     slot.system.on_retry(ServerError(500), 8.0)  # type: ignore[attr-defined]
     assert told == ["8 s to ask http://h/v1 again"]
     assert admission.failures[0][1] == "ServerError: HTTP 500"
+    admission.close()
+
+
+def test_the_pause_before_one_call_asks_again_for_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in (admissions, limits):
+        monkeypatch.setattr(place, "monotonic", lambda: 1000.0)
+    slot = Slot(0, "remote", Remote(), b"", True)
+    admission = Admission([slot], 4)
+    job: Any = SimpleNamespace(id=RowId(0, 0), slot=slot, input_tokens=1, transcript=None)
+    leave: Any = admission.enter(job)
+    with pytest.raises(admissions.AskAgainError) as raised:
+        slot.system.on_retry(ServerError(500), 8.0)  # type: ignore[attr-defined]
+    leave.refused(raised.value, 0.1, 1)
+    assert admission.waiting(0) == "8 s to ask http://h/v1 again"
+    assert admission.failures[0][1] == "ServerError: HTTP 500"
+    assert admission.retried[0] == 0
     admission.close()
 
 

@@ -120,8 +120,8 @@ def check(words: list[str], capsys: Any) -> None:
 
 def parse(words: list[str]) -> None:
     """Have a command take its words, as far as they are no files of the reader's."""
-    from context_bench.cli.app import app
-    from context_bench.cli.common import Catalogs
+    from context_bench.cli.groups import app
+    from context_bench.cli.options import Catalogs
 
     command: click.Command = app
     context = click.Context(app, info_name="context-bench", obj=Catalogs())

@@ -177,7 +177,7 @@ def declared_not_null(sql: str, column: str) -> bool:
 
 
 def test_the_run_file_page_states_format_and_numbers(root: Path) -> None:
-    from context_bench.store.identity import RowId
+    from context_bench.store.keys import RowId
     from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION
 
     text = (root / "docs" / "reference" / "run-file.md").read_text(encoding="utf-8")

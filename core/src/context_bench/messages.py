@@ -12,18 +12,54 @@ from typing import Any
 
 
 def whole_text(message: Mapping[str, Any]) -> str:
-    """Return all that a message says: its text, then the arguments of its calls, a line each.
+    """Return all that a message says: its text, then the arguments of its calls, a line each; a provider's message too.
 
     >>> whole_text({"role": "assistant", "content": "I look.", "tool_calls": [{"id": "1", "name": "read", "arguments": "{}"}]})
     'I look.\\n{}'
     """
-    return "\n".join([str(message["content"]), *(str(one["arguments"]) for one in message.get("tool_calls") or ())])
+    if not message.get("tool_calls"):
+        return _told(message.get("content"))
+    calls = [one for one in message["tool_calls"] if isinstance(one, Mapping)]
+    made = [one["function"] if isinstance(one.get("function"), Mapping) else one for one in calls]
+    return "\n".join([_told(message.get("content")), *(str(one.get("arguments")) for one in made)])
+
+
+def _told(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        content = content.get("text", content.get("content", content.get("input")))
+    if isinstance(content, list | tuple):
+        return "\n".join(map(_told, content))
+    return "" if content is None else str(content)
 
 
 def region_text(messages: Sequence[Mapping[str, Any]], region: Sequence[int]) -> str:
     """Return the messages of a region as one text, a blank line between them."""
     start, end = region
     return "\n\n".join(map(whole_text, messages[start:end]))
+
+
+def as_sent(example: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an example with what a system put out, its messages as one text that says everything once.
+
+    Where there are messages, ``context`` is their region: it is not told beside them, and where a system put out nothing but
+    a new context, that stands in the region's place.
+
+    >>> recorded = {"messages": [{"role": "user", "content": "one"}, {"role": "tool", "content": "two"}], "region": [1, 2]}
+    >>> as_sent(recorded, {"context": "2"})["messages"]
+    'one\\n2'
+    """
+    told, before, after = {**example, **output}, example.get("messages"), output.get("messages")
+    are_messages = all(isinstance(one, Mapping) for one in [*(before or ()), *(after or ())])
+    if not (before and are_messages) or ("region" not in example and example.get("context")):
+        return told
+    messages, context = after or before, told.pop("context", None)
+    start, end = example.get("region") or (0, len(before))
+    if "context" in output and after is None:
+        messages = [*before[:start], {"content": context}, *before[end:]]
+    told["messages"] = "\n".join(map(whole_text, messages))
+    return told
 
 
 class MessageTransformer:
@@ -64,17 +100,4 @@ class MessageTransformer:
         changed: dict[str, Any] = {} if messages == before else {"raw_messages": []}
         if callable(redeem := getattr(self.transformer, "redeem", None)):
             changed["redeemed"] = dict(redeem(messages))
-        return {"messages": messages, "region": region, "context": _text(messages, region), **changed}
-
-
-def _text(messages: Sequence[Mapping[str, Any]], region: Sequence[int]) -> str:
-    """Return the text of a region whose messages may be written as a provider's."""
-    plain = [
-        {
-            **one,
-            "content": one.get("content") or "",
-            "tool_calls": [c.get("function") or c for c in one.get("tool_calls") or ()],
-        }
-        for one in messages
-    ]
-    return region_text(plain, region)
+        return {"messages": messages, "region": region, "context": region_text(messages, region), **changed}

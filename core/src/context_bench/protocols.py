@@ -32,7 +32,8 @@ class System(Protocol):
     one, whatever the end was; one that was handed in as an object is its owner's to close. A system with an attribute
     ``cache_salt`` puts that text, when it is set, as a line in front of everything that it sends to a model, and into its
     fingerprint. In place of ``process`` a context transformer may have ``transform(messages, tools)``, which gets the messages of
-    a session and returns those that it leaves.
+    a session and returns those that it leaves; it may have ``redeem(messages) -> Mapping`` too, what each of its markers in them
+    brings back by the marker's reference, or None. A system with ``process`` puts that out as ``redeemed``.
     ``latency_headers`` names response headers in which a proxy says how many milliseconds it took itself.
 
     For rows with ``multi_turn`` and ``turns``, optional too: ``process_turn(turns)``, which answers the last of the turns that

@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
-from context_bench.bench.requests import Request
+from context_bench.bench.requests import Request, chosen_in_time
 from context_bench.bench.secrets import secrecy_of
 from context_bench.bench.specs import SystemSpec
 from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.catalog import Catalog
-from context_bench.runner.admission import endpoint_of
-from context_bench.runner.endpoints import with_conversations
+from context_bench.runner.endpoints import endpoint_of, with_conversations
 from context_bench.runs import Run
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class AskedSystem:
         Raises:
             ContextBenchError: It cannot be set up.
         """
-        return with_conversations(build_system(self._catalog, self._spec, os.environ))
+        return with_conversations(build_system(self._catalog, self._spec))
 
     def option(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
         """Return the choices and the value of an option that one of its steps declares; None when none declares it."""
@@ -115,11 +114,9 @@ def examples_of(catalog: Catalog, request: Request, size: int) -> list[tuple[str
     sources: list[Iterator[tuple[str, Mapping[str, Any]]]] = []
     labels: list[str] = []
     for number, spec in enumerate(request.datasets):
-        taken, choice = tuple(labels), request.selection()
-        stream, facts = make_stream(catalog, spec, number, request.limit, os.environ, taken, choice)
+        stream, facts = make_stream(catalog, spec, number, request, labels)
         labels.append(facts.label)
-        placed = enumerate(stream.examples)
-        sources.append(_named(placed if stream.selection is None else stream.selection.of(placed), facts.label))
+        sources.append(_named(chosen_in_time(request, stream), facts.label))
     found: list[tuple[str, Mapping[str, Any]]] = []
     while sources and len(found) < size:
         source = sources.pop(0)
@@ -156,7 +153,7 @@ def read_request(
 
     from context_bench.bench.project import project_request, proxies_of
     from context_bench.bench.specs import parse_system
-    from context_bench.cli.common import catalog_of_environment
+    from context_bench.cli.options import catalog_of_environment
     from context_bench.plugins.settings import load_project
 
     table = project if isinstance(project, Mapping) else load_project(None if project is None else Path(project))
@@ -186,8 +183,7 @@ def request_command(name: str | None = None) -> Callable[[Callable[..., Any]], A
     def decorate(function: Callable[..., Any]) -> Any:
         import click
 
-        from context_bench.cli.common import open_catalog
-        from context_bench.cli.declared_options import DeclaredOptions
+        from context_bench.cli.options import DeclaredOptions, open_catalog
         from context_bench.cli.run import request_of, request_options
         from context_bench.plugins.settings import load_project
 
@@ -199,9 +195,7 @@ def request_command(name: str | None = None) -> Callable[[Callable[..., Any]], A
             project = load_project(flags["project_path"])
             catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
             request = request_of(catalog, project, flags)
-            systems = [*request.systems, *([request.reader] if request.reader else [])]
-            secrecy = secrecy_of(catalog, systems, request.datasets, request.options, os.environ)
-            with hiding(secrecy.of):
+            with hiding(secrecy_of(catalog, request).of):
                 return function(request=request, catalog=catalog, **given)
 
         return click.command(name, cls=DeclaredOptions)(request_options(call))

@@ -9,11 +9,10 @@ from typing import Any
 
 from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import with_declarations
-from context_bench.metrics.summary import summarise
+from context_bench.metrics.summary import ChosenRows, summarise
 from context_bench.protocols import Metric
 from context_bench.records import Completeness, EvalRow, flatten, row_to_dict
-from context_bench.row_sequences import ChosenRows, StoredRows
-from context_bench.runs import completeness_of
+from context_bench.runs import StoredRows, completeness_of
 
 __all__ = ["EvalResult", "StoredRows", "row_to_dict", "strict"]
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from attrs import frozen
 
@@ -30,7 +30,7 @@ from context_bench.errors import StoreError
 from context_bench.records import Completeness, EvalRow, Failure, row_to_dict
 from context_bench.store import questions
 from context_bench.store.encoding import from_json
-from context_bench.store.identity import RowId, last_of
+from context_bench.store.keys import RowId, last_of
 from context_bench.store.lock import writer_of
 from context_bench.store.reader import RunReader, draft_of
 
@@ -323,6 +323,30 @@ class Run:
         from context_bench.store.seal import faults
 
         return faults(self._reader)
+
+
+class StoredRows(Sequence[EvalRow]):
+    """The rows of a run file, read when they are asked for. ``owner`` is kept alive with them."""
+
+    def __init__(self, reader: RunReader, owner: object = None) -> None:
+        self.reader = reader
+        self._run = Run(reader)
+        self._owner = owner
+
+    def __len__(self) -> int:
+        return len(self._run)
+
+    def __iter__(self) -> Iterator[EvalRow]:
+        yield from self._run.rows()  # a generator of its own keeps the file's owner alive while it runs
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[EvalRow]: ...
+    def __getitem__(self, index: int | slice) -> EvalRow | Sequence[EvalRow]:
+        if isinstance(index, slice):
+            return [self._run[place] for place in range(*index.indices(len(self)))]
+        return self._run[index]
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:

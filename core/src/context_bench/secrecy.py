@@ -14,7 +14,8 @@ _NAME = re.compile(r"auth|key|token|secret|passw|credential|cookie|session|signa
 _SECRET_WORDS = "pass(?:word|wd|phrase)|pwd|secret|credential|cookie|bearer|authorization"
 _SECRET_NAME = re.compile(
     rf"(?:^|_)(?:(?:api)?key|token|auth|pat|(?:{_SECRET_WORDS})s?)_?\d*$|(?:^|_)(?:secret|password|credential)s?_"
-    r"|^(?:(?:extra|request|http|custom|default)_)?headers?$",
+    r"|^(?:(?:extra|request|http|custom|default|proxy|auth|authorization)_)?headers?$|(?:^|_)(?:passcode|jwt)s?$"
+    r"|(?:^|_)(?:api|access|secret|private|signing)_?keys?(?:$|_pem$)|(?:^|_)(?:api|access|auth|bearer|refresh)_tokens$",
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -98,12 +99,12 @@ def secrets_in(value: Any) -> Iterator[str]:
 
 
 def secrets_of_url(text: str) -> Iterator[str]:
-    """Yield the user, the password, and what stands in the query under a name that calls it secret.
+    """Yield the user, the password, and what stands in the query, or beside it, under a name that calls it secret.
 
     >>> list(secrets_of_url("http://me:pass-word@host/v1?api-key=abc&page=2"))
     ['me:pass-word', 'pass-word', 'abc']
     """
-    from urllib.parse import parse_qsl, unquote, urlsplit
+    from urllib.parse import unquote, unquote_plus, urlsplit
 
     try:
         parts = urlsplit(text)
@@ -114,9 +115,25 @@ def secrets_of_url(text: str) -> Iterator[str]:
         name, _, password = user.partition(":")
         yield unquote(user)
         yield unquote(password or name)
-    for name, value in parse_qsl(parts.query):
-        if _NAME.search(name):
-            yield value
+    for found in _PAIR.finditer(text):
+        if _NAME.search(found[2]):
+            yield unquote_plus(found[3])
+
+
+def redacted_url(text: str) -> str:
+    """Return a text without what :func:`secrets_of_url` finds in the addresses that stand in it.
+
+    >>> redacted_url("http://me:pass-word@host/v1?sig=abc&page=2#access_token=def")
+    'http://***@host/v1?sig=***&page=2#access_token=***'
+    """
+    return _PAIR.sub(
+        lambda found: f"{found[1]}{found[2]}={REDACTED}" if _NAME.search(found[2]) else found[0],
+        _USER.sub(f"{REDACTED}@", text),
+    )
+
+
+_USER = re.compile(r"(?<=//)[^/?#\s]*@")
+_PAIR = re.compile(r"([?&#;])([^=&#;\s]+)=([^&#;\s]+)")
 
 
 def _is_unmistakable(secret: str) -> bool:

@@ -58,9 +58,10 @@ def test_a_style_of_ours_is_a_colour_in_a_terminal(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
-def test_json_reads_back_as_it_was(attack: str, capsys: pytest.CaptureFixture[str]) -> None:
-    write_json([attack])
-    assert json.loads(capsys.readouterr().out) == [attack]
+@pytest.mark.parametrize("indent", [0, 2, None])
+def test_json_reads_back_as_it_was(attack: str, indent: int | None, capsys: pytest.CaptureFixture[str]) -> None:
+    write_json([attack, {"range": [0, float("inf")]}], indent=indent)
+    assert json.loads(capsys.readouterr().out) == [attack, {"range": [0, None]}]
 
 
 def _writes(module: Path) -> list[str]:

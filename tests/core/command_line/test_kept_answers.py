@@ -276,6 +276,7 @@ def test_a_list_without_click_obeys_the_project_file(place: Place) -> None:
     assert told["acme_one"] == "blocked"
 
 
+@pytest.mark.one_python
 def test_a_kept_answer_costs_no_import(place: Place) -> None:
     place.kept("plugins", "list", "--json")
     said, is_kept, seen = place.call("plugins", "list", "--json")

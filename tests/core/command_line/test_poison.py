@@ -27,6 +27,7 @@ def rows_with_poison(*poisoned: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.one_python
 def test_one_poison_row_in_ten_thousand_fails_alone_and_its_cause_is_told(jsonl: Run, tmp_path: Path) -> None:
     file = jsonl(rows_with_poison(4321))
     command = [sys.executable, "-m", "context_bench", "run", "-s", "replay", "-d", file]
@@ -47,6 +48,7 @@ def test_one_poison_row_in_ten_thousand_fails_alone_and_its_cause_is_told(jsonl:
     assert " ".join(bad["errors"][0]["message"].split())[:60] in told
 
 
+@pytest.mark.one_python
 def test_more_failures_than_allowed_give_exit_code_12_when_nobody_knows_the_size_before(
     context_bench: Run, jsonl: Run
 ) -> None:
@@ -58,6 +60,7 @@ def test_more_failures_than_allowed_give_exit_code_12_when_nobody_knows_the_size
     assert "That is more than --max-failed 1 allows." in done.err
 
 
+@pytest.mark.one_python
 def test_a_run_that_cannot_meet_max_failed_any_more_stops_early(context_bench: Run, jsonl: Run) -> None:
     file = jsonl(rows_with_poison(*range(0, ROWS, 5)))
     flags = ["-d", file, "-n", str(ROWS), "--max-failed", "2", "--run-file", "r.sqlite", "--format", "none", "-q"]

@@ -19,7 +19,7 @@ from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.runner.parts import Slot
 from context_bench.runner.progress import Progress
-from context_bench.store.identity import RowId
+from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow
@@ -161,9 +161,9 @@ def test_progress_without_a_terminal_is_lines(log_format: str) -> None:
             "total": 4,
             "failed": 1,
             "reused": 1,
-            "tokens": 45,
+            "tokens": 30,
             "p95": 0.2,
         }
     else:
         assert line.startswith("gpt: 4/4 rows, 1 failed, ")
-        assert "1 reused, p95 200 ms, 45 tokens" in line
+        assert "1 reused, p95 200 ms, 30 tokens" in line

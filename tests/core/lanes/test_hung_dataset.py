@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.errors import ConfigurationError, RunStoppedError
+from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, RunStoppedError
 from context_bench.runner import selection
 from context_bench.runs import open_run
 
@@ -104,6 +104,24 @@ def test_an_iterable_whose_beginning_hangs_is_bounded_too(
 
     with pytest.raises(RunStoppedError, match="hangs at its beginning"):
         evaluate(make_system(lambda example: "1"), Hangs(), [same], progress=False, dataset_timeout=0.5)
+
+
+@pytest.mark.parametrize("where", ["revision", "__len__"])
+def test_whatever_else_is_asked_of_a_dataset_is_bounded_too(
+    where: str, hang: Hang, make_system: Callable[..., Any], same: Any
+) -> None:
+    hangs = type("Hangs", (list,), {where: lambda self: hang() or 0})([{"id": "1", "answer": "1"}])
+    with pytest.raises(DatasetError, match=r"hangs before its first row: .*\(--dataset-timeout\)"):
+        evaluate(make_system(lambda example: "1"), hangs, [same], progress=False, dataset_timeout=0.5)
+
+
+def test_what_is_raised_before_the_first_row_is_told_as_without_a_timeout(make_system: Callable[..., Any]) -> None:
+    told = set()
+    for timeout in (None, 60):
+        with pytest.raises(ContextBenchError) as raised:
+            evaluate(make_system(lambda example: "1"), "nowhere", progress=False, dataset_timeout=timeout)
+        told.add((type(raised.value), str(raised.value)))
+    assert len(told) == 1
 
 
 def test_a_dataset_in_time_is_read_one_by_one_on_one_thread(

@@ -55,6 +55,50 @@ def test_a_limit_of_a_few_requests_worth_of_tokens_is_learned_to_two_thirds(cell
     assert found.refused <= 0.03 * found.sent + max(found.burst, 8), found
 
 
+OTHERS = [(7, 1.0, 0), (13, 4.0, 0), (120, 30.0, 0), (500, 90.0, 0), (3000, 5.0, 100), (20_000, 12.0, 100)]
+
+
+@pytest.mark.parametrize("says", ["nothing", "Retry-After", "ratelimit"])
+@pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
+@pytest.mark.parametrize(("limit", "window", "tokens"), OTHERS)
+def test_a_limit_beside_the_grid_is_learned(limit: int, window: float, tokens: int, kind: str, says: str) -> None:
+    found = run(Server(limit, window, kind), limit / (tokens or 1) / window, 0.3, says, tokens)
+    assert found.is_good, found
+
+
+class Both:
+    """A server with two limits: of requests and of tokens."""
+
+    def __init__(self, requests: Any, tokens: Any) -> None:
+        self._requests, self._tokens = requests, tokens
+        self.limit, self.window = tokens.limit, tokens.window
+
+    def ask(self, now: float, amount: float) -> tuple[bool, float, float, float]:
+        _, requests_left, _, requests_again = self._requests.ask(now, 0)
+        _, tokens_left, _, tokens_again = self._tokens.ask(now, 0)
+        if requests_left >= 1 and tokens_left >= amount:
+            self._requests.ask(now, 1)
+            return self._tokens.ask(now, amount)  # type: ignore[no-any-return]
+        again = max(0.1, requests_again if requests_left < 1 else 0.0, tokens_again if tokens_left < amount else 0.0)
+        return False, 0.0, again, again
+
+
+@pytest.mark.parametrize("says", ["nothing", "Retry-After"])
+@pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
+@pytest.mark.parametrize(
+    ("requests", "seconds", "tokens", "rate"),
+    [(60, 10.0, 10_000, 6.0), (200, 60.0, 10_000, 10_000 / 60 / 100)],
+    ids=["requests bind", "tokens bind"],
+)
+def test_of_two_limits_the_one_that_binds_is_learned(
+    requests: int, seconds: float, tokens: int, rate: float, kind: str, says: str
+) -> None:
+    server = Both(Server(requests, 10.0, kind), Server(tokens, seconds, kind))
+    found = run(server, rate, 0.5, says, 100)
+    assert found.share * tokens / seconds / 100 >= 0.85 * rate, found
+    assert found.refused <= 0.04 * found.sent + found.burst, found
+
+
 @pytest.mark.parametrize("says", ["nothing", "Retry-After"])
 @pytest.mark.parametrize("begun", [0.3, 0.8])
 def test_a_window_that_has_begun_before_is_learned(begun: float, says: str) -> None:

@@ -34,7 +34,7 @@ def test_a_command_says_where_it_belongs_and_a_run_part_what_it_is() -> None:
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ('[commands.a]\nsummary = "s"\nextends = "report"', "commands.a.extends: expected one of run, table"),
+        ('[commands.a]\nsummary = "s"\nextends = "history"', "commands.a.extends: expected one of run, table"),
         ('[commands.a]\nsummary = "s"\nextends = "run"\nparent = "plugins"', "what extends run is no command"),
         ('[commands.a]\nsummary = "s"\ngroup = "yes"', "commands.a.group: expected true or false"),
         ('[run_parts.a]\nsummary = "s"\nclass = "A"', "run_parts.a.kind: missing"),

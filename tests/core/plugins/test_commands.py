@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_bench.cli.app import app
-from context_bench.cli.groups import CommandGroup
+from context_bench.cli.groups import CommandGroup, app
 from context_bench.plugins import first_party
 from context_bench.plugins.ownership import COMMANDS
 

@@ -154,3 +154,62 @@ def test_datasets_and_systems_are_contested_alike(site: Any, context_bench: Run,
     assert scores(done) == {"exact"}
     (workplace / "context-bench.toml").write_text('[plugins.prefer]\ntoy = "acme-z"\necho = "acme-z"\n')
     assert scores(context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")) == {"exact"}
+
+
+READS = """
+    schema = 1
+    api = "1.0"
+
+    [datasets.{name}]
+    summary = "Reads files"
+    class = "read"
+    files = [".acme"]
+    options.path = {{ type = "path", required = true, help = "The file" }}
+
+    [reporters.{name}]
+    summary = "Writes files"
+    files = [".acme", ".json"]
+"""
+READER = """
+    def read(path, limit=None, config=None, split=None):
+        yield {{"id": "{name}", "question": "one", "answer": "one"}}
+
+    class Writer:
+        name = "{name}"
+
+        def write(self, result, stream):
+            stream.write("{name}")
+"""
+
+
+def claims(site: Any, name: str, manifest: str = READS) -> None:
+    points = {"datasets": {name: f"acme_{name}:read"}, "reporters": {name: f"acme_{name}:Writer"}}
+    site.add(f"acme-{name}", code=READER.format(name=name), manifest=manifest.format(name=name), entry_points=points)
+
+
+def test_files_that_two_packages_claim_belong_to_neither(site: Any, context_bench: Run, workplace: Path) -> None:
+    site.basics()
+    (workplace / "rows.acme").write_text("")
+    claims(site, "one")
+    run = ("run", "-s", "echo", "-d", "rows.acme", "-q", "-o", "out.acme")
+    assert context_bench(*run).code == 0
+    assert (workplace / "out.acme").read_text() == "one"
+    claims(site, "two")
+    done = context_bench(*run)
+    assert done.code == 2
+    assert "Files with .acme are claimed by the datasets acme-one/one and acme-two/two." in done.words
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "-o", "out.acme")
+    assert "Files with .acme are claimed by the reporters acme-one/one and acme-two/two." in done.words
+    assert context_bench(*run, "-p", "no:acme-two/two").code == 0
+    assert (workplace / "out.acme").read_text() == "one"
+
+
+def test_a_broken_claim_takes_no_file_from_a_healthy_one(site: Any, context_bench: Run, workplace: Path) -> None:
+    site.basics()
+    (workplace / "rows.acme").write_text("")
+    claims(site, "one")
+    claims(site, "two", READS.replace('summary = "Reads files"', "summary = 3").replace('api = "1.0"', 'api = "7.0"'))
+    done = context_bench("run", "-s", "echo", "-d", "rows.acme", "-q", "-o", "out.acme", "-o", "out.json")
+    assert done.code == 0, done.err
+    assert (workplace / "out.acme").read_text() == "one"
+    assert json.loads((workplace / "out.json").read_text())["rows"][0]["example_id"] == "one"

@@ -178,3 +178,102 @@ def test_a_label_first_met_in_the_stream_is_held_against_the_lock(
     done = context_bench(*run, "--locked")
     assert (done.code, asked() - before) == (2, 2)
     assert "special: acme-two/two is new (dataset special)" in done.words
+
+
+PATCHING = """
+    import bench_basics
+
+    bench_basics.Exact.score = lambda self, original, processed: {"exact": 0.42}
+
+    class Half:
+        name = "half"
+
+        def compute(self, rows):
+            return {"half": 0.5}
+"""
+HALF = """
+    schema = 1
+    api = "1.0"
+
+    [metrics.half]
+    summary = "Says a half"
+    default = true
+    version = "1"
+    values.half = { heading = "half" }
+"""
+
+
+@pytest.fixture
+def metric(site: Any) -> Any:
+    site.basics()
+
+    def install() -> None:
+        site.add("acme-half", code=PATCHING, manifest=HALF, entry_points={"metrics": {"half": "acme_half:Half"}})
+
+    return install
+
+
+def test_a_metric_that_is_not_locked_is_not_imported(metric: Any, site: Any, process: Run) -> None:
+    """It would be on by default, and what it does to an evaluator when it is imported would be in every score."""
+    assert process("lock", "-s", "echo", "-d", "toy").code == 0
+    metric()
+    done = process(*RUN, "--locked", "--format", "json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert {row["scores"]["exact"] for row in told["rows"]} == {1.0}
+    assert "half" not in told["summary"]["echo"]
+    assert "acme-half/half is not in context-bench.lock, so this locked run does not load such a metric." in done.words
+    for asked in ("--also-metric", "--metrics"):
+        done = process(*RUN, "--locked", asked, "half")
+        assert done.code == 2
+        assert "the metric acme-half/half was asked for, but is not in the lock file" in done.words
+
+
+def test_a_locked_metric_is_computed_until_it_is_another(metric: Any, site: Any, process: Run) -> None:
+    metric()
+    assert process("lock", "-s", "echo", "-d", "toy").code == 0
+    assert list(json.loads(Path("context-bench.lock").read_text())["metrics"]) == ["acme-half/half"]
+    assert json.loads(process(*RUN, "--locked", "--format", "json").out)["summary"]["echo"]["half"] == 0.5
+    done = process(*RUN, "--locked", "-p", "no:half")
+    assert (done.code, "the metric acme-half/half is locked, but not active now" in done.words) == (2, True)
+    assert process("plugins", "diff", "context-bench.lock").code == 0
+    manifest = site.folder / "acme_half" / "context_bench_plugin.toml"
+    manifest.write_text(manifest.read_text().replace('version = "1"', 'version = "2"'))
+    done = process(*RUN, "--locked")
+    assert (done.code, "the metric acme-half/half was " in done.words) == (2, True)
+
+
+DAMAGED_LOCKS = {
+    "tables that are lists": '{"format": 1, "datasets": {}, "parts": [1], "hooks": [1], "metrics": [1]}',
+    "tables that are texts": '{"format": 1, "datasets": {"toy": {"evaluators": "x"}}, "parts": "x", "hooks": 3}',
+    "deep": '{"format": 1, "datasets": ' + "[" * 100_000,
+    "a number of many digits": '{"format": ' + "9" * 6000 + "}",
+    "what a terminal obeys": '{"format": 1, "datasets": {"toy": {"\\u001b[31m": "\\u202e"}}, "parts": {"\\u001b": "\\u001b"}}',
+}
+
+
+@pytest.mark.parametrize("text", DAMAGED_LOCKS.values(), ids=DAMAGED_LOCKS)
+def test_a_lock_of_a_strangers_is_refused_in_words(site: Any, context_bench: Run, workplace: Path, text: str) -> None:
+    site.basics()
+    (workplace / "context-bench.lock").write_text(text)
+    done = context_bench(*RUN, "--locked")
+    assert (done.code, done.err.startswith("Error: ")) == (2, True)
+    assert "\x1b" not in done.err
+
+
+def test_an_observer_is_imported_where_something_runs_and_nowhere_else(
+    site: Any, process: Run, workplace: Path
+) -> None:
+    code = "open('imported', 'a').write('x')\nclass Watch: pass\n"
+    manifest = 'schema = 1\napi = "1.0"\n[hooks.watch]\nsummary = "Watches"\nimplements = ["row_finished"]\n'
+    site.basics()
+    site.add("acme-watch", code=code, manifest=manifest, entry_points={"hooks": {"watch": "acme_watch:Watch"}})
+    assert process(*RUN, "--dry-run").code == 0
+    assert process("lock", "-s", "echo", "-d", "toy").code == 0
+    assert process("preflight", "-s", "echo", "-d", "toy").code in (0, 2)
+    assert not Path("imported").exists()
+    assert process(*RUN, "--run-file", "r.sqlite").code == 0
+    assert Path("imported").read_text() == "x"
+    for command in (("rescore", "r.sqlite", "--force"), ("report", "r.sqlite"), ("verify", "r.sqlite")):
+        assert process(*command).code == 0
+    assert Path("imported").read_text() == "x"

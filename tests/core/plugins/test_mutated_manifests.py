@@ -1,12 +1,11 @@
 """Mutated manifests: whatever stands in them, each distribution is listed, nothing is imported, nothing reaches a terminal raw.
 
-Every run takes a seeded share of them; ``CONTEXT_BENCH_MUTATIONS=10000`` takes that many (about 25 s on one core).
+One Python takes 10,000 (about 30 s on one core), the others a seeded share of them.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -14,16 +13,76 @@ from random import Random
 
 import pytest
 
+from context_bench.cli import execute
 from context_bench.cli.listed import listing
 from context_bench.console import say, write_json
 from context_bench.plugins.catalog import STATES
+from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.description import describe
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.manifest import parse_manifest
 from context_bench.plugins.settings import PluginSettings
 
-MUTATIONS = int(os.environ.get("CONTEXT_BENCH_MUTATIONS", "300"))
 TOGETHER = 100
+COMMANDS = (
+    ("plugins", "list"),
+    ("plugins", "list", "--fields", "name,summary,reason,wired-to"),
+    ("--help",),
+    ("run", "--help"),
+    ("report", "--help"),
+    ("systems", "list"),
+    ("datasets", "list"),
+    ("evaluators", "list"),
+    ("metrics", "list"),
+    ("explain", "wiring", "-d", "anything"),
+    ("--version", "-v"),
+)
+"""What is asked of some of them; each of them is listed and described."""
+EVERY_KIND = """
+schema = 1
+api = "1.0"
+[systems.one]
+summary = "One"
+class = "One"
+options.key = { help = "Its key", choices = ["a", "b"], default = "a" }
+[datasets.one]
+summary = "One"
+class = "one"
+tags = ["qa"]
+files = [".one"]
+[evaluators.one]
+summary = "One"
+class = "One"
+primary = "one"
+version = "1"
+needs = { original = ["answer|answers"] }
+wire = [{ tags = ["qa"] }, { datasets = ["one"] }]
+scores.one = { range = [0, 1], better = "higher" }
+options.way = { flag = "--way-of-one", help = "How", env = "WAY_OF_ONE" }
+[metrics.one]
+summary = "One"
+default = true
+values.one = { heading = "one", format = "percent" }
+[reporters.one]
+summary = "One"
+files = [".one"]
+[tokenizers.one]
+summary = "One"
+[hooks.one]
+summary = "One"
+implements = ["row_finished"]
+[commands.one]
+summary = "One"
+parent = "plugins"
+[run_parts.one]
+summary = "One"
+class = "One"
+kind = "governor"
+options.most = { type = "int", flag = "--most-of-one", key = "run.most-of-one", help = "How many" }
+[flags.one]
+summary = "One"
+options.shared = { flag = "--shared-of-one", help = "Shared" }
+"""
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 TOKENS = [
@@ -110,15 +169,22 @@ def install(site: Path, number: int, source: str, random: Random) -> str:
     return name
 
 
+@pytest.mark.parametrize("mutations", [300, pytest.param(10_000, marks=pytest.mark.one_python)])
 def test_none_breaks_the_list(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mutations: int
 ) -> None:
     sources = [path.read_text(encoding="utf-8") for path in sorted(PLUGINS.glob("*/src/*/context_bench_plugin.toml"))]
     sources = [source for source in sources if len(source) < 4000 and parse_manifest(source.encode()).components]
     assert len(sources) > 20
-    random = Random(20260)
+    sources += [EVERY_KIND] * (len(sources) // 4)
+    assert {kind for source in sources for kind, _ in parse_manifest(source.encode()).components} == set(KINDS)
+    monkeypatch.chdir(tmp_path)
+    for arguments in (*COMMANDS, ("plugins", "show", "context-bench")):
+        assert execute([*arguments]) == 0  # what they import is not there any more when the path is another
+    capsys.readouterr()
+    random = Random(mutations)
     seen: dict[str, int] = {}
-    for start in range(0, MUTATIONS, TOGETHER):
+    for start in range(0, mutations, TOGETHER):
         site = tmp_path / str(start)
         site.mkdir()
         names = {install(site, number, random.choice(sources), random) for number in range(start, start + TOGETHER)}
@@ -136,6 +202,11 @@ def test_none_breaks_the_list(
             written = capsys.readouterr().out
             assert CONTROL.search(written) is None
             assert names <= {entry["distribution"] for entry in json.loads(written)}
+            if start % 1000 == 0:
+                for arguments in (*COMMANDS, *(("plugins", "show", name) for name in sorted(names)[:5])):
+                    assert execute([*arguments]) in (0, 2)
+                    told = capsys.readouterr()
+                    assert CONTROL.search(told.out + told.err) is None, arguments
     assert not [module for module in sys.modules if module.startswith("mutant_")]
-    assert seen["invalid"] > MUTATIONS // 4
-    assert seen["ok"] > MUTATIONS // 20, seen
+    assert seen["invalid"] > mutations // 4
+    assert seen["ok"] > mutations // 20, seen

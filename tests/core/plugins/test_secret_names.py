@@ -47,6 +47,8 @@ NAMES = {
     "secret_name": "str",
     "headers": "list",
     "extra_headers": "list",
+    "auth_header": "str",
+    "api_keys": "list",
 }
 
 
@@ -115,3 +117,26 @@ def test_preflight_shows_it_no_more_than_a_run(site: Any, context_bench: Run) ->
         assert "leaky" in done.out
         told += [done.out, done.err]
     assert not [text for text in told for form in FORMS if form in text]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://me:{}@host/v1",
+        *("http://host/v1?sig={}", "http://host/v1?page=2&code={}", "http://host/v1?X-Amz-Credential={}"),
+        *("http://host/v1?session={}&page=2", "http://host/v1;key={}", "http://host/v1#access_token={}"),
+    ],
+)
+def test_what_an_address_says_secretly_is_neither_kept_nor_told(
+    site: Any, context_bench: Run, workplace: Path, address: str
+) -> None:
+    """The one rule of names holds for what is taken out of texts and for what is taken out of the stored request."""
+    install(site, "place", "str")
+    done = context_bench(
+        *("run", "-s", f"leaky:place={address.format(CANARY)}", "-d", "toy", "-q", "--run-file", "r.sqlite"),
+        *("--max-failed", "100", "-o", "out.json"),
+    )
+    kept = b"".join(path.read_bytes() for path in workplace.iterdir())
+    assert CANARY.encode() not in kept
+    assert CANARY not in done.out + done.err
+    assert b"***" in kept

@@ -14,7 +14,7 @@ from context_bench import evaluate
 from context_bench.errors import StoreError
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
-from context_bench.store.identity import RowId
+from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
 from context_bench.store.seal import is_sealed

@@ -67,6 +67,12 @@ ODD = {
     "no example": "DELETE FROM examples",
     "a label that nobody knows": "UPDATE examples SET label = 77",
     "no system": "DELETE FROM systems",
+    "metrics with options that are a list": "UPDATE meta SET value = json_set(value, '$.metrics[0].options', json('[]')) "
+    "WHERE name = 'metrics'",
+    "metrics with values that are a number": "UPDATE meta SET value = json_set(value, '$.metrics[0].component', '', "
+    "'$.metrics[0].values', 7) WHERE name = 'metrics'",
+    "a fraction that takes hours": "UPDATE systems SET description = "
+    """'{"a": {"$type": "Fraction", "value": "1e9999999999"}}'""",
     "rows that nobody counted": "INSERT OR REPLACE INTO meta VALUES ('rows', '99999999999')",
 }
 

@@ -63,6 +63,32 @@ def test_another_thread_and_another_process_cannot_write_meanwhile(tmp_path: Pat
     RunFile.open(path).close()
 
 
+@pytest.mark.parametrize("command", ["resume", "rescore"])
+def test_a_second_command_ends_before_it_imports_or_plans_anything(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    lock = SessionLock(path)
+    arguments = [command, "--max-workers", "4", str(path)] if command == "resume" else [command, str(path), "--force"]
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "context_bench", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lock.release()
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert done.returncode == 2
+    assert f"process {os.getpid()}" in done.stderr
+    assert "context_bench.store.lock" in imported
+    assert not imported & {
+        "click",
+        "rich",
+        "attrs",
+        "sqlite3",
+        "context_bench.plugins.discovery",
+        "context_bench.bench.runs",
+    }
+
+
 def test_the_second_session_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = SessionLock(tmp_path / "run.sqlite")
     monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it waits for the lock"))
@@ -201,7 +227,7 @@ import sys, time
 from context_bench.store import rescored
 from context_bench.runner import work
 def slow(self, job, do=work.Workbench.do):
-    print("scored", flush=True)
+    print("scored", file=sys.__stdout__, flush=True)
     time.sleep(0.05)
     return do(self, job)
 work.Workbench.do = slow

@@ -17,7 +17,7 @@ from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
 from context_bench.results import strict
 from context_bench.runs import open_run
-from context_bench.store.reuse import EarlierResponses
+from context_bench.store.questions import EarlierResponses
 from context_bench_audit.verification import verify
 
 BEFORE = Path(__file__).with_name("before")

@@ -175,6 +175,19 @@ def test_one_id_on_two_different_examples_is_refused_and_what_came_before_is_kep
     assert [row.example_id for row in run(echo, mended, [same], run_file=tmp_path / "r.sqlite").rows] == ["one", "two"]
 
 
+@pytest.mark.parametrize("first", [3, 60], ids=["which memory holds", "which only the file holds"])
+def test_one_id_on_two_examples_is_found_however_many_lie_before_them(
+    first: int, echo: Any, same: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("context_bench.runner.job_source._REMEMBERED_IDS", 10)
+    examples = [{"id": f"number {place}", "question": str(place), "answer": "a"} for place in range(100)]
+    assert len(run(echo, [*examples, examples[first]], [same]).rows) == 101  # the same example twice is two rows
+    with pytest.raises(
+        RunStoppedError, match=f"Rows {first} and 100 of the dataset are different examples with one id"
+    ):
+        run(echo, [*examples, {**examples[first], "question": "another"}], [same])
+
+
 @pytest.mark.parametrize("one", [7, 7.5, True, [1, 2]], ids=str)
 def test_an_id_and_the_same_as_text_do_not_go_together(one: Any, echo: Any, same: Any) -> None:
     """Results, exports and `explain row` call them alike, so that nobody could tell which row is meant."""

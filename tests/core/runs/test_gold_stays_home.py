@@ -15,7 +15,7 @@ import pytest
 from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench.runner.parts import Slot, Stream
-from context_bench.runner.sight import COLUMNS, EVERYTHING, INPUT, gold_sources, shown
+from context_bench.runner.selection import COLUMNS, EVERYTHING, INPUT, gold_sources, shown
 
 ROW = {
     "id": "1",
@@ -197,6 +197,19 @@ def test_fields_beside_gold_in_one_column_are_sent_without_it(
     other = {"record", "qa", "outputs"} - {field.partition("=")[2].partition(".")[0] for field in fields[:1]}
     [found] = responses(capsys, "-s", spec("Echo"), *flags, *inputs)[0]
     assert set(found.split()) == {*sent.split(), *other}
+
+
+@pytest.mark.parametrize("name", ["outputs", "answer", "correct_letter"])
+def test_gold_that_is_asked_for_as_an_input_is_told_to_stay_home(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"id": "1", "question": "q", "outputs": ["g"], "note": "n", "correct_letter": "A"}
+    Path("rows.jsonl").write_text(json.dumps(row) + "\n")
+    asked = ["--field", "answer=outputs.0", "--input", name, "--input", "note"]
+    assert execute(["-d", "rows.jsonl", "-s", spec("Echo"), "--format", "json", *asked]) == 0
+    told = capsys.readouterr()
+    assert set(json.loads(told.out)["rows"][0]["response"].split()) == {"id", "note", "question"}
+    assert f"--input {name} shows systems nothing: {name} holds the gold answers of" in " ".join(told.err.split())
 
 
 @pytest.mark.parametrize("fields", [["answer=record.gold", "context=record"], ["turns=qa", "answers=qa.0.gold"]])

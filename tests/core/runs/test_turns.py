@@ -26,7 +26,7 @@ from context_bench.bench.reading import canonical_row
 from context_bench.cli import execute
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
-from context_bench.store.identity import RowId
+from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
 from context_bench_audit.row_history import row_stories

@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 
 from context_bench.errors import ConfigurationError
 from context_bench.store import keys
-from context_bench.store.identity import MAX_DATASETS, MAX_POSITIONS, MAX_SAMPLES, MAX_SLOTS, RowId
 from context_bench.store.keys import (
+    MAX_DATASETS,
+    MAX_POSITIONS,
+    MAX_SAMPLES,
+    MAX_SLOTS,
+    RowId,
     chain_key,
     evaluator_key,
     example_key,

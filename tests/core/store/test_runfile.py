@@ -8,7 +8,7 @@ import pytest
 
 from context_bench.errors import StoreError
 from context_bench.records import Failure, KeyMeaning
-from context_bench.store.identity import RowId
+from context_bench.store.keys import RowId
 from context_bench.store.questions import examples
 from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile

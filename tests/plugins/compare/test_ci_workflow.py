@@ -91,6 +91,7 @@ class Machine:
             return sum(bool(row.metadata.get("reused")) for row in run.rows())
 
 
+@pytest.mark.one_python
 def test_a_pull_request_is_held_against_the_baseline_that_main_left(tmp_path: Path) -> None:
     main = Machine(tmp_path / "main", right=90)
     assert main.job("1111", is_main=True)[0] == 0
@@ -109,6 +110,7 @@ def test_a_pull_request_is_held_against_the_baseline_that_main_left(tmp_path: Pa
     assert "failure" in (worse.folder / "gate.xml").read_text(encoding="utf-8")
 
 
+@pytest.mark.one_python
 def test_without_a_baseline_the_job_fails_and_says_so(tmp_path: Path) -> None:
     code, said = Machine(tmp_path / "first", right=90).job("4444", is_main=False)
     assert code == 2

@@ -16,7 +16,7 @@ from scipy import stats
 
 from context_bench import evaluate
 from context_bench.cli import execute
-from context_bench_compare.commands import verdicts
+from context_bench_compare.below_table import verdicts
 from context_bench_compare.rendering import _cell
 
 

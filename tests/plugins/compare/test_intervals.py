@@ -81,6 +81,7 @@ def test_intervals_of_rates_hold_what_they_promise(rows: int, rate: float) -> No
 
 @pytest.mark.parametrize("clusters", [5, 10, 20, 50, 200])
 @pytest.mark.parametrize("correlation", [0.1, 0.5])
+@pytest.mark.one_python
 def test_intervals_of_clustered_rates_hold_what_they_promise(clusters: int, correlation: float) -> None:
     generator = np.random.default_rng(clusters)
     numbers = np.repeat(np.arange(clusters), 10)

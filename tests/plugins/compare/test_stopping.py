@@ -133,6 +133,7 @@ def test_a_run_that_was_stopped_goes_on_and_looks_again(here: Path, capsys: pyte
 
 @pytest.mark.parametrize("lines", [COUNT, 90], ids=["as long as -n", "shorter than -n"])
 @pytest.mark.parametrize(("system", "code"), [("same", 0), ("bad", 10), ("close", 0)])
+@pytest.mark.one_python
 def test_several_datasets_are_looked_at_once_the_last_one_is_begun(
     here: Path, capsys: pytest.CaptureFixture[str], system: str, code: int, lines: int
 ) -> None:
@@ -255,6 +256,7 @@ def test_the_looks_spend_the_error_and_no_more() -> None:
 
 @pytest.mark.parametrize("flips", [0.1, 0.4], ids=["few flips", "many flips"])
 @pytest.mark.parametrize("margin", [0.0, 0.05], ids=["no difference", "at the margin"])
+@pytest.mark.one_python
 def test_looking_five_times_decides_wrongly_in_at_most_five_and_a_half_of_a_hundred(
     flips: float, margin: float
 ) -> None:
@@ -274,6 +276,7 @@ def test_looking_five_times_decides_wrongly_in_at_most_five_and_a_half_of_a_hund
     [((150, 150), 1, 0.3), ((60, 240), 5, 0.0), ((100, 50, 150), 5, 0.3)],
     ids=["two apart", "clusters of five", "three apart in clusters"],
 )
+@pytest.mark.one_python
 def test_looking_at_the_last_of_several_datasets_decides_wrongly_as_seldom(
     sizes: tuple[int, ...], together: int, apart: float
 ) -> None:
@@ -292,6 +295,7 @@ def test_looking_at_the_last_of_several_datasets_decides_wrongly_as_seldom(
 
 
 @pytest.mark.parametrize("flips", [0.1, 0.4], ids=["few flips", "many flips"])
+@pytest.mark.one_python
 def test_looking_at_rows_in_clusters_decides_wrongly_as_seldom(flips: float) -> None:
     rng = np.random.default_rng(9)
     [gate] = parse_gate("score:max-drop=0")

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError
-from context_bench_controls import NAMES, Controls, controlled, region_of, stored
+from context_bench_controls import NAMES, Controls, controlled, held, region_of, stored
 from context_bench_controls.measuring import achieved_tokens
 from context_bench_survival import Survival, given, left
 
@@ -161,3 +162,26 @@ def test_a_reader_that_nobody_named_is_asked_for(capsys: pytest.CaptureFixture[s
     pytest.importorskip("context_bench_local")
     assert execute(["run", "--dataset", str(data), "--system", "head:ratio=0.5", "--controls=reader", "--dry-run"]) == 2
     assert "Name it with --reader" in capsys.readouterr().err
+
+
+class FirstLines:
+    """Keeps the first lines of each result."""
+
+    name = "first-lines"
+
+    def transform(self, messages: list[Any], tools: list[Any]) -> list[Any]:
+        return [
+            {**one, "content": "\n".join(one["content"].splitlines()[:3])} if one["role"] == "tool" else one
+            for one in messages
+        ]
+
+
+def test_controls_of_an_example_that_a_caller_made_keep_its_head_and_tail() -> None:
+    result = evaluate(FirstLines(), [EXAMPLE], ["survival"], parts=["controls"], progress=False)
+    source, *derived = result.rows
+    assert len(derived) == len(NAMES)
+    allowed = held(EXAMPLE, source.output, "x", "s")
+    assert allowed is not None
+    for row in derived:
+        assert (row.output["messages"][0], row.output["messages"][-1]) == (MESSAGES[0], MESSAGES[-1])
+        assert row.output["control"]["tokens_allowed"] == round(allowed.ratio * allowed.tokens)

@@ -163,3 +163,10 @@ def test_another_interface_is_a_dialect_and_a_reader(address: str, transport: st
 def test_a_transport_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="No transport is called 'carrier-pigeon'"):
         client("http://localhost:1", transport="carrier-pigeon")
+
+
+def test_the_date_is_kept_beside_what_is_said_of_limits_alone():
+    date = "Fri, 15 Jan 2027 08:00:00 GMT"
+    told = {"x-ratelimit-reset": "1800000012", "Date": date}
+    assert recorded_headers(told) == {"date": date, "x-ratelimit-reset": "1800000012"}
+    assert recorded_headers({"x-request-id": "7", "Date": date}) == {"x-request-id": "7"}

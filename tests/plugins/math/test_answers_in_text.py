@@ -105,8 +105,9 @@ def test_solutions_without_their_last_line_are_read_by_their_last_result(
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the worker in /proc")
+@pytest.mark.one_python
 def test_a_machine_that_is_paused_changes_no_score() -> None:
-    evaluator = MathEquivalence(timeout=0.3)
+    evaluator = MathEquivalence(timeout=2)
     evaluator.score({"answer": "x+x"}, {"response": "2x"})
     workers = [int(pid) for tree in Path("/proc/self/task").glob("*/children") for pid in tree.read_text().split()]
     children = [
@@ -115,7 +116,7 @@ def test_a_machine_that_is_paused_changes_no_score() -> None:
     for pid in (*workers, *children):
         os.kill(pid, signal.SIGSTOP)
     try:
-        wake = threading.Timer(2.0, lambda: [os.kill(pid, signal.SIGCONT) for pid in (*workers, *children)])
+        wake = threading.Timer(5.0, lambda: [os.kill(pid, signal.SIGCONT) for pid in (*workers, *children)])
         wake.start()
         assert evaluator.score({"answer": "x^2 + 2x + 1"}, {"response": r"\boxed{(x+1)^2}"}) == {"math_equiv": 1.0}
     finally:

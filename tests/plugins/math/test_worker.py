@@ -28,7 +28,7 @@ on_linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="look
 
 @pytest.fixture
 def hasty():
-    return MathEquivalence(timeout=0.4)
+    return MathEquivalence(timeout=3)  # of processor time: an equality takes 0.05 s on a calm machine
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,7 @@ def test_towers_are_refused_without_being_computed(hasty, tower):
     assert hasty.score({"answer": tower}, {"response": rf"\boxed{{{tower}}}"}) == {"math_equiv": 1.0}
 
 
+@pytest.mark.one_python
 def test_what_takes_too_long_is_undecided_and_no_zero(hasty):
     for reference, response in ((r"\frac{1}{3}", ENDLESS), ("x + 1", POWERS)):
         with pytest.raises(UndecidedError, match="took longer than it may"):
@@ -78,8 +79,9 @@ def test_it_works_in_a_thread_and_in_a_running_event_loop(hasty):
     assert found == [{"math_equiv": 1.0}] * 3
 
 
+@pytest.mark.one_python
 def test_a_deadline_of_one_caller_does_not_disturb_the_others():
-    evaluator = MathEquivalence(timeout=0.5)
+    evaluator = MathEquivalence(timeout=3)
     responses = [ENDLESS, r"\boxed{(x+1)^2}", POWERS, r"\boxed{x^2+2x+1+0}"]
     found = {}
 
@@ -206,7 +208,7 @@ def test_whatever_the_library_does_there_is_a_verdict(tmp_path, verify, details)
         print(evaluator.score({"answer": "x+x"}, {"response": "2x"}))
         """,
         path=[str(tmp_path)],
-        timeout=0.2,
+        timeout=2,
     )
     first, verdict, last = printed.splitlines()
     assert first == last == "{'math_equiv': 1.0}"

@@ -50,7 +50,6 @@ BARE_LETTERS = [  # A letter, however it is dressed.
     ("\\boxed{C. Paris}", CAPITALS, "C"),
     ("\\boxed{Paris}", CAPITALS, "C"),
     ("\\boxed{A, C}", CAPITALS, None),
-    ("Option 3", CAPITALS, "C"),
     ("👉 C", CAPITALS, "C"),
     ("$\\mathbf{C}$", CAPITALS, "C"),
     ("$$\\boxed{\\mathrm{(C)}}$$", CAPITALS, "C"),
@@ -147,7 +146,6 @@ ANNOUNCED = [  # The answer after a word that announces it.
     ("Answer:\nA", CAPITALS, "A"),
     ("Answer: A - Lyon", CAPITALS, "A"),
     ("The answer is I because it is.", TEN, "I"),
-    ("The answer is option 3.", CAPITALS, "C"),
     ("I'd pick D", CAPITALS, "D"),
     ("I'll go with D.", CAPITALS, "D"),
     ("I am going with D.", CAPITALS, "D"),
@@ -230,7 +228,6 @@ MACHINE_READABLE = [  # JSON, tags, tables and check boxes.
     ('```json\n{"answer": "C"}\n```', CAPITALS, "C"),
     ("{'final_answer': 'C'}", CAPITALS, "C"),
     ("<answer>C</answer>", CAPITALS, "C"),
-    ("- [ ] A\n- [x] C", CAPITALS, "C"),
     ("| Option | Verdict |\n| A | wrong |\n| B | wrong |\n| C | correct |\n| D | wrong |", CAPITALS, "C"),
     ("correct_answer: C", CAPITALS, "C"),
     ('"choice": "C"', CAPITALS, "C"),
@@ -274,7 +271,6 @@ CONCLUSIONS = [  # Of several letters the concluding one.
     ("Answer: A? No. Final answer: D", CAPITALS, "D"),
     ("definitely C", CAPITALS, "C"),
     ("a good idea; D", CAPITALS, "D"),
-    ("The third option is correct.", CAPITALS, "C"),
     ("F = ma, so D", CAPITALS, "D"),
     ("The statement in C is correct.", CAPITALS, "C"),
     ("not A, not B -> C", CAPITALS, "C"),
@@ -359,7 +355,6 @@ CONCLUSIONS = [  # Of several letters the concluding one.
     ("The answer is C) Paris, and not A) Lyon", CAPITALS, "C"),
     ("It can't be A, it can't be B, and D is out. C.", CAPITALS, "C"),
     ("I'd rule out B and D, which leaves A and C. Of these, A is stronger. A.", CAPITALS, "A"),
-    ("A is not the answer, B is.", CAPITALS, "B"),
 ]
 
 AFTERTHOUGHTS = [  # What follows the answer explains it and does not replace it.
@@ -497,7 +492,6 @@ ARTICLES_AND_PRONOUNS = [  # 'A' the article and 'I' the pronoun.
 
 LISTS_OF_OPTIONS = [  # The options repeated or discussed one by one.
     ("A. Lyon\nB. Berlin\nC. Paris\nD. Madrid\n\nAnswer: C", CAPITALS, "C"),
-    ("A. Lyon\nB. Berlin\n**C. Paris**\nD. Madrid", CAPITALS, "C"),
     ("A. Incorrect: it is in France.\nB. Incorrect.\nC. Correct, the capital.\nD. Incorrect.", CAPITALS, "C"),
     ("A) ❌\nB) ❌\nC) ✅\nD) ❌", CAPITALS, "C"),
     ("✅ C) Paris\n❌ A) Lyon", CAPITALS, "C"),
@@ -703,6 +697,16 @@ SEVERAL_ANSWERS = [  # A response that opens with a bare answer: further bare on
     ("<think>The answer is (B).\n\nThe answer is (D).</think>The answer is (C).", CAPITALS, "C"),
 ]
 
+RARE_FORMS = [  # Forms that are not read: no letter is found, and never a wrong one. Decision 72 says why.
+    ("Option 3", CAPITALS, None),
+    ("The answer is option 3.", CAPITALS, None),
+    ("The third option is correct.", CAPITALS, None),
+    ("- [ ] A\n- [x] C", CAPITALS, None),
+    ("A. Lyon\nB. Berlin\n**C. Paris**\nD. Madrid", CAPITALS, None),
+    ("A is not the answer, B is.", CAPITALS, None),
+    ("I'd say C is the one.", CAPITALS, None),
+]
+
 TABLES = {
     "bare-letters": BARE_LETTERS,
     "announced": ANNOUNCED,
@@ -718,6 +722,7 @@ TABLES = {
     "lists-of-options": LISTS_OF_OPTIONS,
     "option-text": OPTION_TEXT,
     "other-languages": OTHER_LANGUAGES,
+    "rare-forms": RARE_FORMS,
 }
 CASES = [pytest.param(*case, id=f"{name}: {case[0][:60]!a}") for name, table in TABLES.items() for case in table]
 

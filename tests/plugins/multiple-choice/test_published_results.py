@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from context_bench_multiple_choice import MultipleChoiceAccuracy
+from context_bench_multiple_choice import MultipleChoiceAccuracy, find_letter
 
 pytestmark = [pytest.mark.shared, pytest.mark.one_python]
 
@@ -73,6 +73,23 @@ def test_of_several_answers_the_last_is_right_more_often_than_the_first_that_is_
     assert right["first"] < 0.12 * right["rows"]
     assert right["last"] > 0.45 * right["rows"]
     assert right["found"] >= right["last"]
+
+
+def test_texts_that_answer_no_question_with_options_name_none(shared_json):
+    """Essays, code and sums: "A: 600" is short for "Answer: 600", and "I will do my best" names no option I."""
+    outputs = ("alpaca-eval.gpt4.outputs", "alpaca-eval.vicuna-7b.outputs")
+    texts = [record["output"] for name in outputs for record in shared_json(f"outputs/{name}.jsonl.gz")[:500]]
+    for record in shared_json("outputs/mt-bench.claude-3-opus-20240229.answers.jsonl.gz"):
+        texts += record["choices"][0]["turns"]
+    solutions = shared_json("outputs/gsm8k.example-model-solutions.jsonl.gz")[:400]
+    texts += [max((str(value) for value in _values(record)), key=len) for record in solutions]
+    found = [find_letter(text).letter for text in texts]
+    assert len(found) == 1_560
+    assert sum(letter is not None for letter in found) <= 8
+
+
+def _values(record):
+    return [inner for value in record.values() for inner in (value.values() if isinstance(value, dict) else [value])]
 
 
 # Accuracy in per cent by exact match after "the answer is", of all 250 (146) responses of code-davinci-002 to each task.

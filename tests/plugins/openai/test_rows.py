@@ -163,6 +163,12 @@ def test_a_row_gets_what_the_readme_says(case: str, lane: str, server: Any, step
     assert len(server.requests) == requests
 
 
+def test_an_endpoint_that_refuses_nothing_made_no_row_wait(server: Any) -> None:
+    examples = [{**EXAMPLE, "id": str(number)} for number in range(40)]
+    result = evaluate(OpenAIProxy(server.url, model="m"), examples, [Same()], max_workers=64, progress=False)
+    assert [row.waiting for row in result.rows] == [0.0] * 40
+
+
 def test_a_credential_reaches_no_other_host(new_server: Any, steps: Any) -> None:
     server, thief = new_server(), new_server()
     for status in (301, 302, 303, 307, 308):

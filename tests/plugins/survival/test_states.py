@@ -77,6 +77,20 @@ def test_what_survived_is_not_recoverable_too() -> None:
     assert (found["survival_all"], found["recoverable_all"], found["lost_all"]) == pytest.approx((1 / 3, 2 / 3, 0.0))
 
 
+def test_a_marker_of_any_shape_counts_where_the_system_declares_it() -> None:
+    messages = marked("(laid aside: vault 17b)")
+    found = Survival().score(example(), {"messages": messages, "redeemed": {"17b": LINES[0], "18": LINES[1]}})
+    assert (found["recoverable_all"], found["unredeemable_markers"]) == (pytest.approx(1 / 3), 0.0)
+    found = Survival().score(example(), {"messages": messages, "redeemed": {"17b": None}})
+    assert (found["recoverable_all"], found["unredeemable_markers"], found["pair_faults"]) == (0.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("word", ["mirror", "17", ""], ids=["of the recording", "a part of a word", "empty"])
+def test_a_word_that_stood_there_before_or_stands_nowhere_is_no_marker(word: str) -> None:
+    messages = marked("(laid aside: vault 17b)")
+    assert "recoverable_all" not in Survival().score(example(), {"messages": messages, "redeemed": {word: LINES[0]}})
+
+
 def test_where_no_marker_is_left_there_are_no_three_states() -> None:
     for messages in (example()["messages"], marked("[... 2 lines omitted]")):
         found = Survival().score(example(), {"messages": messages, "redeemed": {"5f3a9c1b": LINES[0]}})
@@ -111,6 +125,13 @@ def test_plain_contexts_have_three_states_too() -> None:
         ("[... 917 lines omitted]", []),
         ("the agent retrieved the user with id: 4711", []),
         ("commit 5f3a9c1b2d4e of id=7", []),
+        ("[ccr:5f3]", ["5f3"]),
+        ("[ccr:4711]", ["4711"]),
+        ("<lc_expand:0a1b2c3d>", ["0a1b2c3d"]),
+        ("[Read content stale: x.py was edited. Retrieve original: hash=5f3a9c1b2d4e]", ["5f3a9c1b2d4e"]),
+        ("# [128 tokens compressed. Retrieve more: hash=5f3a9c1b. Expires in 30m.]", ["5f3a9c1b"]),
+        ("look for `[ccr:<id>]` and call retrieve with its id", []),
+        ("<xs:element> and [note: 12]", []),
     ],
 )
 def test_references_are_what_a_line_promises_to_give_back(text: str, expected: list[str]) -> None:

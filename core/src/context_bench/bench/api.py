@@ -82,49 +82,49 @@ def evaluate(
         dataset: The examples: any iterable of mappings, pulled one by one, or a dataset spec such as ``"needle"``.
         evaluators: Exactly these, as objects or names. None wires them from each row's ``dataset`` field, or from the
             dataset's name.
-        metrics: Exactly these, as objects or names, ``NAME:option=value``. None takes those that are on by default.
+        metrics: Exactly these metrics, instead of those that are on by default: NAME or NAME:option=value,...
         max_examples: At most N examples of each dataset.
         progress: Whether to show progress on standard error.
-        text_fields: Fields whose tokens count as the prompt; None takes context, question and their like.
+        text_fields: Fields whose tokens count as the prompt, instead of context, question and their like.
         max_workers: Calls in flight. None takes up to 64 where a system names an endpoint, 8 when one waits for a
             network or a process, else 1.
         cache_dir: Folder of run files: responses whose key matches are taken from there, and this run is added.
-        system_defaults: Options of every system given as a spec that has them and gives none itself: ``{"temperature":
-            0}``.
+        system_defaults: Options of every system given as a spec that has them and gives none itself.
         datasets: Several datasets: specs, or iterables by label.
         fields: Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.
-        inputs: Fields of the examples that systems named by specs may see besides the usual ones.
+        inputs: A field of the examples that named systems may see besides the usual ones; gold answers stay home.
         reader: System that follows each context transformer.
-        baseline: The system that the others are held against: the label of one of them, or one more system.
-        reference_from: The system whose responses stand in where an example has no gold answer; as ``baseline``. It is
-            asked twice there, to see how far it agrees with itself.
-        sample: Takes so many examples of each dataset at random, instead of the first ``max_examples``.
+        baseline: The system that the others are held against: the label of one of them, or a spec or address of one
+            more.
+        reference_from: The system whose responses stand in where there is no gold answer; as the baseline. It is asked
+            twice there.
+        sample: N examples of each dataset at random, instead of the first.
         seed: Seed of that sample: the same seed takes the same examples.
-        ids: Takes only the examples with these ids.
+        ids: Only the examples with these ids.
         samples: How often each example is given to each system.
-        order: ``"interleaved"`` gives each example to all systems before the next example; ``"system"`` gives all
-            examples to one system before the next system.
+        order: interleaved gives each example to all systems in turn, system all examples to one system first.
         deadline: Seconds that one row may take, retries and scoring included.
         dataset_timeout: Seconds that a dataset may take for one example; the run stops when it takes longer.
         requests_per_minute: Requests a minute for each endpoint.
         tokens_per_minute: Tokens a minute for each endpoint.
         max_failed: Share of rows that may fail; the run stops when more must.
-        keep_going: Whether to go on where the first ten rows of a system, or later thirty in a row, fail with one
-            cause.
-        also: Evaluators added to the automatic ones.
-        without: Evaluators left out.
-        allow: Capabilities that auto-wired evaluators may use, such as ``"network"``.
-        prefixes: Prefixes for the keys of evaluators, by name.
+        keep_going: Go on where the first ten rows of a system, or later thirty in a row, fail with one cause; else the
+            run stops there.
+        also: An evaluator added to the automatic ones.
+        without: An evaluator left out.
+        allow: A capability that auto-wired evaluators may use: network or executes-model-code.
+        prefixes: A prefix for the score keys of an evaluator, by its name.
         options: Options of evaluators, by name.
-        parts: Run parts to use: preparers, governors and controllers that packages bring.
+        parts: A run part to use: a preparer, governor or controller that a package brings.
         part_options: Options of run parts, by name.
-        hooks: Hooks to use beside those that only watch.
-        also_metrics: Metrics added to those.
-        score_field: Score that the usual metrics look at; ``"score"`` is each row's headline.
-        threshold: What passes, for the usual metrics.
+        hooks: A hook to use that can change a run, or needs something; those that only watch are active when
+            installed.
+        also_metrics: A metric added to those that are on by default.
+        score_field: Score that the usual metrics look at; score is each row's headline.
+        threshold: Score that passes, for the usual metrics.
         tokenizer: What counts tokens where an endpoint reports none: words, or an installed tokenizer.
         keep_examples: Whether the run file holds the examples; without them it cannot be rescored.
-        log_format: How progress is told where there is no terminal: ``"text"`` or ``"json"``.
+        log_format: How progress is told where there is no terminal.
         run_file: Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.
         on_warning: Is told what deserves attention; None issues a :class:`UserWarning`.
         **flags: Options of installed run parts, by the names of their flags: with context-bench-cost, ``prices`` and

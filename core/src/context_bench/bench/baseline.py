@@ -32,7 +32,8 @@ def settled(catalog: Catalog, request: Request) -> Request:
         ContextBenchError: The baseline or the reference names nothing, or adds what cannot be set up.
     """
     defaults = request.system_defaults
-    _check_defaults(catalog, [*request.systems, request.reader, request.baseline, request.reference], defaults)
+    if defaults:
+        _check_defaults(catalog, [*request.systems, request.reader, request.baseline, request.reference], defaults)
     systems = [_filled(catalog, one, defaults) for system in request.systems for one in swept(catalog, system)]
     reader = _filled(catalog, request.reader, defaults)
     systems, baseline = with_baseline(catalog, systems, reader, request.baseline, defaults=defaults)
@@ -179,8 +180,7 @@ def _endpoints(systems: Sequence[Any], endpoint: str) -> list[SystemSpec]:
 
 def _distinct(catalog: Catalog, systems: Sequence[Any], endpoint: str) -> list[dict[str, Any]]:
     """Return the distinct layouts, samplings and limits that endpoints ask with, each as the options that were given."""
-    facts = catalog.find("systems", endpoint).facts
-    declared = facts.options if facts else {}
+    declared = catalog.find("systems", endpoint).said.options
     found: dict[str, dict[str, Any]] = {}
     for spec in _endpoints(systems, endpoint):
         given = {key.replace("-", "_"): value for key, value in spec.options.items()}

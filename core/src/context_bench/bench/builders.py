@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from inspect import iscoroutinefunction
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -15,19 +16,19 @@ from context_bench.bench.provenance import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.bench.specs import DatasetSpec, SystemSpec, rename_fields
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, PluginError, UnknownNameError
-from context_bench.plugins.catalog import Catalog, Component
-from context_bench.plugins.loading import build, load
+from context_bench.plugins.catalog import Catalog, Component, of_suffix
+from context_bench.plugins.loading import load
 from context_bench.plugins.options import read_options
-from context_bench.plugins.wiring import DatasetFacts
+from context_bench.plugins.plan import DatasetFacts
 from context_bench.protocols import BuiltSystem, System, Tokenizer
-from context_bench.runner.admission import max_tokens_of, model_of
-from context_bench.runner.chain import Chain
-from context_bench.runner.endpoints import steps_of_system, with_conversations
+from context_bench.runner.endpoints import Chain, max_tokens_of, model_of, steps_of_system, with_conversations
 from context_bench.runner.parts import Slot, Stream
-from context_bench.runner.selection import Selection
-from context_bench.runner.sight import EVERYTHING, gold_sources
+from context_bench.runner.selection import EVERYTHING, gold_sources
 from context_bench.secrecy import Secrecy
 from context_bench.tokens import WordTokenizer
+
+if TYPE_CHECKING:
+    from context_bench.bench.requests import Request
 
 
 class FunctionSystem:
@@ -54,21 +55,21 @@ def _output(found: Any) -> Mapping[str, Any]:
     return {"response": found} if isinstance(found, str) else found
 
 
-def build_system(catalog: Catalog, spec: SystemSpec, environ: Mapping[str, str] | None = None) -> System:
+def build_system(catalog: Catalog, spec: SystemSpec) -> System:
     """Return the system of a spec, its steps chained.
 
     Raises:
         ContextBenchError: A name or option is unknown, or the system cannot be set up.
     """
     component = catalog.find("systems", spec.name)
-    system = as_transformer(build(component, spec.options, environ))
+    system = as_transformer(component.build(spec.options))
     if not isinstance(system, System):
         raise ConfigurationError(
             f"System {component.id} is no system: {type(system).__name__} has no name or no process()."
         )
     if not spec.steps:
         return system
-    return Chain([system, *(build_system(catalog, step, environ) for step in spec.steps)])
+    return Chain([system, *(build_system(catalog, step) for step in spec.steps)])
 
 
 def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpec | None) -> list[SystemSpec]:
@@ -124,10 +125,7 @@ def make_slots(
     catalog: Catalog,
     systems: Sequence[SystemSpec | Any],
     run: str,
-    environ: Mapping[str, str] | None = None,
     baseline: str | None = None,
-    reference: str | None = None,
-    samples: int = 1,
     rebuilt: Callable[[Sequence[BuiltSystem]], Sequence[Any]] | None = None,
 ) -> list[Slot]:
     """Return a slot for each system; labels are made unique where the specs allow it.
@@ -136,10 +134,7 @@ def make_slots(
         catalog: What is installed.
         systems: The systems as they were asked for.
         run: Id of the run.
-        environ: Environment variables, for options that name one.
         baseline: Label of the system that the others are held against.
-        reference: Label of the system whose responses stand in for gold answers.
-        samples: How often each example is given to each system.
         rebuilt: Returns what is asked in place of the systems; None leaves them as they are.
 
     Raises:
@@ -149,10 +144,7 @@ def make_slots(
         raise ConfigurationError("There is no system to measure. Name one with --system.")
     slots = []
     labels = labels_of(catalog, systems)
-    built = [
-        build_system(catalog, asked, environ) if isinstance(asked, SystemSpec) else _as_system(asked)
-        for asked in systems
-    ]
+    built = [build_system(catalog, one) if isinstance(one, SystemSpec) else _as_system(one) for one in systems]
     if rebuilt is not None:
         keys = [system_identity(catalog, system, run, number)[0] for number, system in enumerate(built)]
         told = [BuiltSystem(one, key, _may_ask(catalog, one)) for one, key in zip(built, keys, strict=True)]
@@ -162,8 +154,6 @@ def make_slots(
         reads = system_reads(catalog, system)
         if label == baseline:
             description["baseline"] = True
-        if label == reference:
-            description["reference"] = {"samples": samples}
         model = model_of(system)
         made = with_conversations(system)
         description = {"label": label, **description}
@@ -191,7 +181,7 @@ def tokenizer_of(catalog: Catalog, name: str) -> Tokenizer:
     if name == WordTokenizer.name:
         return WordTokenizer()
     component = catalog.find("tokenizers", name)
-    tokenizer = build(component, {})
+    tokenizer = component.build({})
     if not isinstance(tokenizer, Tokenizer):
         raise PluginError(f"Tokenizer {component.id} is no tokenizer: it has no name or no count().")
     return tokenizer
@@ -223,11 +213,11 @@ def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, Datase
     """
     if catalog.named("datasets", spec.name) or not _looks_like_path(catalog, spec.name):
         return catalog.find("datasets", spec.name), spec
-    claims = {suffix: c for c in catalog.of_kind("datasets") if c.facts for suffix in c.facts.files}
+    claims = catalog.suffixes("datasets")
     written = spec.name.lower().rstrip("/" + os.sep) + "/" if os.path.isdir(spec.name) else spec.name.lower()
     for suffix in sorted(claims, key=len, reverse=True):
         if written.endswith(suffix):
-            return claims[suffix], evolve(spec, options={"path": spec.name, **spec.options})
+            return of_suffix(catalog, "datasets", suffix), evolve(spec, options={"path": spec.name, **spec.options})
     suffixes = (
         f"Known are {', '.join(sorted(claims))}."
         if claims
@@ -237,25 +227,27 @@ def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, Datase
 
 
 def make_stream(
-    catalog: Catalog,
-    spec: DatasetSpec,
-    number: int,
-    limit: int | None,
-    environ: Mapping[str, str] | None = None,
-    taken: Iterable[str] = (),
-    selection: Selection | None = None,
+    catalog: Catalog, spec: DatasetSpec, number: int, request: Request, taken: Iterable[str] = ()
 ) -> tuple[Stream, DatasetFacts]:
     """Return the stream of a dataset spec, and what wiring needs to know of it.
 
     Raises:
-        ContextBenchError: The dataset or an option is unknown, or the loader cannot be loaded.
+        ContextBenchError: The dataset or an option is unknown, or the loader cannot be loaded, or not in time.
     """
+    make = partial(_stream, catalog, spec, number, request, taken)
+    from context_bench.bench.requests import in_time
+
+    return in_time(request, make, f"dataset {spec.name!r}")  # type: ignore[no-any-return]
+
+
+def _stream(
+    catalog: Catalog, spec: DatasetSpec, number: int, request: Request, taken: Iterable[str]
+) -> tuple[Stream, DatasetFacts]:
     component, spec = find_dataset(catalog, spec)
-    facts = component.facts
-    where = f"dataset {component.name}"
+    facts, limit, where = component.said, request.limit, f"dataset {component.name}"
     known, fixed = describe_dataset(component, spec, taken)
     loader = load(component)
-    options = read_options(facts.options, spec.options, where, environ) if facts else dict(spec.options)
+    options = read_options(facts.options, spec.options, where, os.environ, more=component.facts is None)
     examples = _load(loader, component, limit, spec, options)
     if spec.fields:
         examples = rename_fields(examples, spec.fields, str(spec.options.get("path", where)))
@@ -265,18 +257,16 @@ def make_stream(
     description = {
         "label": label,
         "component": component.id,
-        "version": facts.version if facts else "",
-        "distribution_version": component.distribution.version,
-        "manifest_sha256": component.distribution.manifest_hash,
+        **component.edition,
         "config": spec.config,
         "split": spec.split,
         "options": without_secrets(catalog, "datasets", component.name, spec.options),
         "fields": dict(spec.fields),
         **_origin(component, spec, loader, options),
     }
-    inputs, gold = (facts.inputs, facts.gold) if facts else ((), ())
-    gold = (*gold, *gold_sources(spec.fields, gold))
-    return Stream(number, label if fixed else None, examples, label, description, selection, inputs, gold=gold), known
+    gold = (*facts.gold, *gold_sources(spec.fields, facts.gold))
+    name, chosen = label if fixed else None, request.selection()
+    return Stream(number, name, examples, label, description, chosen, facts.inputs, gold=gold), known
 
 
 def describe_examples(label: str | None, examples: Any) -> dict[str, Any]:
@@ -396,5 +386,4 @@ def _unique(label: str, taken: Iterable[str]) -> str:
 def _looks_like_path(catalog: Catalog, name: str) -> bool:
     if "/" in name or os.sep in name or os.path.exists(name):
         return True
-    suffixes = [suffix for c in catalog.of_kind("datasets") if c.facts for suffix in c.facts.files]
-    return name.lower().endswith((*suffixes, ".jsonl", ".json", ".csv", ".tsv", ".gz"))
+    return name.lower().endswith((*catalog.suffixes("datasets"), ".jsonl", ".json", ".csv", ".tsv", ".gz"))

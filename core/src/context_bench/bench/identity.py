@@ -7,9 +7,9 @@ from typing import Any
 from uuid import uuid4
 
 from context_bench.errors import ConfigurationError, UnstorableError
-from context_bench.plugins.catalog import Catalog, Component
-from context_bench.runner.chain import Chain
-from context_bench.runner.sight import COLUMNS, EVERYTHING, INPUT, sight_of
+from context_bench.plugins.catalog import Catalog, Component, edition
+from context_bench.runner.endpoints import Chain
+from context_bench.runner.selection import COLUMNS, EVERYTHING, INPUT, sight_of
 from context_bench.store.encoding import digest
 from context_bench.store.keys import chain_key, system_key, unshared_key
 
@@ -33,9 +33,7 @@ def component_of(catalog: Catalog, kind: str, thing: object) -> Component | None
     return None
 
 
-def system_identity(
-    catalog: Catalog, system: Any, run: str, slot: int, component: Component | None = None
-) -> tuple[bytes, bool, dict[str, Any]]:
+def system_identity(catalog: Catalog, system: Any, run: str, slot: int) -> tuple[bytes, bool, dict[str, Any]]:
     """Return a system's key, whether the key is valid in other runs, and what is recorded about it.
 
     Raises:
@@ -45,16 +43,11 @@ def system_identity(
         parts = [system_identity(catalog, step, run, slot) for step in system.steps]
         key = chain_key([part[0] for part in parts])
         return key, all(part[1] for part in parts), {"steps": [part[2] for part in parts]}
-    component = component or component_of(catalog, "systems", system)
+    component = component_of(catalog, "systems", system)
     own = getattr(system, "transformer", system)
     adapter = component.id if component else f"{type(own).__module__}.{type(own).__qualname__}"
-    version = component.facts.version if component and component.facts else str(getattr(system, "version", ""))
-    description: dict[str, Any] = {
-        "adapter": adapter,
-        "version": version,
-        "distribution_version": component.distribution.version if component else "",
-        "manifest_sha256": component.distribution.manifest_hash if component else "",
-    }
+    told = component.edition if component else edition(str(getattr(system, "version", "")))
+    description: dict[str, Any] = {"adapter": adapter, **told}
     fingerprint = getattr(system, "fingerprint", None)
     if fingerprint is None:
         return unshared_key(run, slot), False, description
@@ -67,13 +60,13 @@ def system_identity(
             f"The fingerprint of system {system.name} is {type(parameters).__name__}, not a mapping."
         )
     try:
-        key = system_key(adapter, version, parameters)
+        key = system_key(adapter, told["version"], parameters)
     except UnstorableError as error:
         raise ConfigurationError(f"The fingerprint of system {system.name}: {error}") from error
     return key, True, description | {"fingerprint": dict(parameters)}
 
 
-def system_reads(catalog: Catalog, system: Any, component: Component | None = None) -> tuple[str, ...] | None:
+def system_reads(catalog: Catalog, system: Any) -> tuple[str, ...] | None:
     """Return the fields of an example that a system looks at, or None for all."""
     if isinstance(system, Chain):
         fields: list[str] = []
@@ -85,8 +78,8 @@ def system_reads(catalog: Catalog, system: Any, component: Component | None = No
         return tuple(fields)
     if hasattr(system, "reads"):
         return None if system.reads is None else tuple(system.reads)
-    component = component or component_of(catalog, "systems", system)
-    return component.facts.reads if component and component.facts else None
+    component = component_of(catalog, "systems", system)
+    return component.said.reads if component else None
 
 
 def system_sees(catalog: Catalog, system: Any) -> str:
@@ -95,7 +88,7 @@ def system_sees(catalog: Catalog, system: Any) -> str:
         seen = [system_sees(catalog, step) for step in system.steps]
         return next((sight for sight in (EVERYTHING, COLUMNS) if sight in seen), INPUT)
     component = component_of(catalog, "systems", system)
-    return sight_of(system, bool(component and component.facts and component.facts.reads_gold))
+    return sight_of(system, bool(component and component.said.reads_gold))
 
 
 def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
@@ -103,7 +96,7 @@ def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
     specs = [step for spec in systems for step in (spec, *getattr(spec, "steps", ()))]
     names = [spec.name for spec in specs if isinstance(getattr(spec, "name", None), str)]
     found = [component for name in dict.fromkeys(names) for component in catalog.named("systems", name)]
-    return [component.name for component in found if component.facts and component.facts.reads_gold]
+    return [component.name for component in found if component.said.reads_gold]
 
 
 def held_against(

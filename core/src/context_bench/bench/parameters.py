@@ -71,6 +71,7 @@ class Parameter:
         keyed: Whether a response key or score key depends on it.
         secret: Whether parts of it may be secret; its kind takes them out of what is stored.
         stored: Whether a run file keeps it.
+        usual: What the command line takes where nobody says anything; None for the default.
     """
 
     kind: Kind
@@ -86,6 +87,7 @@ class Parameter:
     keyed: bool = False
     secret: bool = False
     stored: bool = True
+    usual: Any = None
     name: str = ""
 
     def click_option(self) -> Callable[[Any], Any]:
@@ -132,8 +134,13 @@ def _only_one(context: Any, option: Any, given: tuple[str, ...]) -> str | None:
 
 
 def parameter(kind: Kind, default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002 - as attrs calls it
-    """Declare a field of a request; see :class:`Parameter` for what can be said of it."""
-    declared = Parameter(kind, default, help, flags, **more)
+    """Declare a field of a request; see :class:`Parameter` for what can be said of it.
+
+    A flag is written as in help, with what its value is called: ``"--limit N"``.
+    """
+    words = [flag.split() for flag in flags]
+    metavar = next((word[1] for word in words if len(word) > 1), None)
+    declared = Parameter(kind, default, help, tuple(word[0] for word in words), metavar, **more)
     return field(default=Factory(default) if callable(default) else default, metadata={"parameter": declared})
 
 

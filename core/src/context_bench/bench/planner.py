@@ -8,11 +8,13 @@ from typing import Any
 from attrs import evolve, frozen
 
 from context_bench.bench.identity import component_of, evaluator_parameters
+from context_bench.bench.requests import Request
 from context_bench.errors import ConfigurationError, PluginError, WiringError
-from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.catalog import Catalog, Component, edition
+from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.hooks import Hooks
-from context_bench.plugins.loading import build
-from context_bench.plugins.wiring import Choice, DatasetFacts, DatasetPlan, Decision, check_choice, plan_dataset
+from context_bench.plugins.plan import DatasetFacts, DatasetPlan, Decision
+from context_bench.plugins.wiring import check_choice, plan_dataset
 from context_bench.protocols import Evaluator
 from context_bench.records import KeyMeaning
 from context_bench.runner.parts import LabelWiring, Scorer
@@ -34,16 +36,39 @@ class _Ready:
     key: bytes
     component: Component | None
 
+    def scorer(self, prefix: str, yields: Sequence[str] = (), **told: str) -> Scorer:
+        """Return it as a scorer whose keys begin with a prefix, and which leaves some of them to another one."""
+        component = self.component
+        facts = component.said if component else Facts("evaluators", self.id)
+        scores = {prefix + key: score for key, score in facts.scores.items()}
+        return Scorer(
+            number=self.number,
+            id=self.id,
+            evaluator=self.evaluator,
+            key=self.key,
+            needs=facts.needs,
+            reads=facts.reads,
+            prefix=prefix,
+            yields=frozenset(yields),
+            deterministic=facts.deterministic,
+            cpu_bound=facts.cpu_bound if component else bool(getattr(self.evaluator, "cpu_bound", False)),
+            keys={key: KeyMeaning(self.id, score.worst) for key, score in scores.items() if key not in yields},
+            ranges={key: score.range for key, score in scores.items()},
+            provenance={
+                "evaluator": self.id,
+                "distribution": component.distribution.name if component else "",
+                **(component.edition if component else edition("")),
+                **told,
+            },
+        )
+
 
 class Planner:
     """Makes the wiring of each label of a run.
 
     Args:
         catalog: What is installed.
-        choice: What the user said about evaluators.
-        objects: Evaluators that the user gave as objects; they score every row.
-        options: Options of evaluators, by the name of the evaluator.
-        environ: Environment variables, for options that name one.
+        request: What the user said about evaluators; those that are objects score every row.
         hooks: May adjust a plan.
         on_warning: Is told what the user should know.
         store: Run file of a run that is resumed: what has a number there keeps it.
@@ -53,10 +78,7 @@ class Planner:
     def __init__(
         self,
         catalog: Catalog,
-        choice: Choice,
-        objects: Sequence[Evaluator] = (),
-        options: Mapping[str, Mapping[str, Any]] | None = None,
-        environ: Mapping[str, str] | None = None,
+        request: Request,
         hooks: Hooks | None = None,
         on_warning: Callable[[str], None] | None = None,
         store: RunFile | None = None,
@@ -64,12 +86,12 @@ class Planner:
     ) -> None:
         self._check = check
         self._catalog = catalog
-        own = {evaluator.name for evaluator in objects}
+        choice = request.choice(catalog)
+        self._objects = _objects_in(request)
+        own = {evaluator.name for evaluator in self._objects}
         self._choice = evolve(choice, prefixes={k: v for k, v in choice.prefixes.items() if k not in own})
         self._object_prefixes = choice.prefixes
-        self._objects = tuple(objects)
-        self._options = dict(options or {})
-        self._environ = environ
+        self._options = request.options
         self._hooks = hooks
         self.warn = on_warning or (lambda line: None)
         self._reference: str | None = None
@@ -194,73 +216,35 @@ class Planner:
         return DatasetFacts(label, (label,) if label else ())
 
     def _scorer(self, decision: Decision) -> Scorer:
-        assert decision.component is not None
-        ready = self._set_up(decision.component, decision.consent)
-        facts = decision.component.facts
-        return Scorer(
-            number=ready.number,
-            id=ready.id,
-            evaluator=ready.evaluator,
-            key=ready.key,
-            needs=facts.needs if facts else {},
-            reads=facts.reads if facts else None,
-            prefix=decision.prefix,
-            yields=frozenset(decision.yields),
-            deterministic=facts is None or facts.deterministic,
-            cpu_bound=facts is not None and facts.cpu_bound,
-            keys=_meanings(decision),
-            ranges={decision.prefix + key: score.range for key, score in (facts.scores if facts else {}).items()},
-            provenance=_provenance(ready.id, decision.component),
-        )
-
-    def _set_up(self, component: Component, consent: str | None) -> _Ready:
+        component = decision.component
+        assert component is not None
         if component.id not in self._ready:
-            evaluator = build(component, self._options_of(component), self._environ)
+            evaluator = component.build(self._options_of(component))
             if not isinstance(evaluator, Evaluator):
                 raise PluginError(
                     f"Evaluator {component.id} is no evaluator: {type(evaluator).__name__} has no name or no score()."
                 )
-            if consent == "executes-model-code":
+            if decision.consent == "executes-model-code":
                 _require_isolation(component, evaluator)
-            version = component.facts.version if component.facts else ""
-            key = evaluator_key(component.id, version, evaluator_parameters(evaluator))
-            self._ready[component.id] = _Ready(
-                _number(self._evaluator_numbers, component.id), component.id, evaluator, key, component
-            )
-        return self._ready[component.id]
+            self._set_up(component.id, evaluator, component)
+        return self._ready[component.id].scorer(decision.prefix, decision.yields)
 
     def _object_scorer(self, evaluator: Evaluator) -> Scorer:
         component = component_of(self._catalog, "evaluators", evaluator)
-        facts = component.facts if component else None
         name = component.id if component else f"{type(evaluator).__module__}.{type(evaluator).__qualname__}"
-        taken = [ready for ready in self._ready.values() if ready.evaluator is not evaluator]
-        if any(ready.id == name for ready in taken):
+        taken = [ready.id for ready in self._ready.values() if ready.evaluator is not evaluator]
+        if name in taken:
             name = f"{name}#{evaluator.name}"
-            if any(ready.id == name for ready in taken):
+            if name in taken:
                 raise ConfigurationError(f"Two evaluators are called {name}. Give them different names.")
         if name not in self._ready:
-            version = facts.version if facts else str(getattr(evaluator, "version", ""))
-            key = evaluator_key(name, version, evaluator_parameters(evaluator))
-            self._ready[name] = _Ready(_number(self._evaluator_numbers, name), name, evaluator, key, component)
-        ready = self._ready[name]
-        prefix = self._object_prefixes.get(evaluator.name, "")
-        return Scorer(
-            number=ready.number,
-            id=name,
-            evaluator=evaluator,
-            key=ready.key,
-            needs=facts.needs if facts else {},
-            reads=facts.reads if facts else None,
-            prefix=prefix,
-            deterministic=facts is None or facts.deterministic,
-            cpu_bound=bool(facts.cpu_bound if facts else getattr(evaluator, "cpu_bound", False)),
-            keys={
-                f"{prefix}{key}": KeyMeaning(name, score.worst)
-                for key, score in (facts.scores if facts else {}).items()
-            },
-            ranges={f"{prefix}{key}": score.range for key, score in (facts.scores if facts else {}).items()},
-            provenance=_provenance(name, component) | {"rule": OBJECT_RULE},
-        )
+            self._set_up(name, evaluator, component)
+        return self._ready[name].scorer(self._object_prefixes.get(evaluator.name, ""), rule=OBJECT_RULE)
+
+    def _set_up(self, name: str, evaluator: Evaluator, component: Component | None) -> None:
+        version = component.said.version if component else str(getattr(evaluator, "version", ""))
+        key = evaluator_key(name, version, evaluator_parameters(evaluator))
+        self._ready[name] = _Ready(_number(self._evaluator_numbers, name), name, evaluator, key, component)
 
     def _headline(self, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:
         if plan.headline is not None or not self._objects:
@@ -268,12 +252,8 @@ class Planner:
         declared = [key for scorer in scorers for key in scorer.keys]
         if plan.dataset.primary in declared:
             return plan.dataset.primary
-        for evaluator in self._objects:
-            component = component_of(self._catalog, "evaluators", evaluator)
-            if component is None or component.facts is None:
-                return None  # known once it has scored
-            return component.facts.primary
-        return None
+        component = component_of(self._catalog, "evaluators", self._objects[0])
+        return component.said.primary if component else None  # else it is known once it has scored
 
     def _options_of(self, component: Component) -> Mapping[str, Any]:
         return {**self._options.get(component.name, {}), **self._options.get(component.id, {})}
@@ -282,6 +262,21 @@ class Planner:
         for name in self._options:
             if not self._catalog.named("evaluators", name):
                 raise self._catalog.unknown("evaluators", name)
+
+
+def _objects_in(request: Request) -> list[Evaluator]:
+    """Return the evaluators of a request that are objects.
+
+    Raises:
+        ConfigurationError: One of them is no evaluator.
+    """
+    objects = [one for one in request.evaluators or () if not isinstance(one, str)]
+    for one in objects:
+        if isinstance(one, type) or not isinstance(one, Evaluator):
+            raise ConfigurationError(
+                f"{one!r} is no evaluator: it has no name and score(). A class must be called first."
+            )
+    return objects
 
 
 def _with_its_keys(scorer: Scorer) -> Scorer:
@@ -320,12 +315,6 @@ def _number(numbers: dict[str, int], name: str) -> int:
     return numbers.setdefault(name, max(numbers.values(), default=-1) + 1)
 
 
-def _meanings(decision: Decision) -> dict[str, KeyMeaning]:
-    scores = decision.facts.scores if decision.facts else {}
-    named = {decision.prefix + key: KeyMeaning(decision.evaluator, score.worst) for key, score in scores.items()}
-    return {key: meaning for key, meaning in named.items() if key not in decision.yields}
-
-
 def _collisions(scorers: Sequence[Scorer]) -> dict[str, list[str]]:
     owners: dict[str, list[str]] = {}
     for scorer in scorers:
@@ -339,18 +328,6 @@ def _plan_record(plan: DatasetPlan, scorers: Sequence[Scorer]) -> dict[str, Any]
     for scorer in scorers:
         record["evaluators"].setdefault(scorer.id, dict(scorer.provenance))
     return record
-
-
-def _provenance(name: str, component: Component | None) -> dict[str, Any]:
-    if component is None:
-        return {"evaluator": name, "distribution": "", "distribution_version": "", "version": "", "manifest_sha256": ""}
-    return {
-        "evaluator": name,
-        "distribution": component.distribution.name,
-        "distribution_version": component.distribution.version,
-        "version": component.facts.version if component.facts else "",
-        "manifest_sha256": component.distribution.manifest_hash,
-    }
 
 
 def _require_isolation(component: Component, evaluator: object) -> None:

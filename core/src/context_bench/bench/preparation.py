@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,25 +30,25 @@ from context_bench.bench.builders import (
 from context_bench.bench.entries import Examples
 from context_bench.bench.identity import system_identity, system_sees
 from context_bench.bench.planner import Planner
-from context_bench.bench.requests import Request
+from context_bench.bench.requests import Request, in_time
 from context_bench.bench.run import Run, Warnings, check_metrics
 from context_bench.bench.run_parts import RunParts, described_parts, load_parts
 from context_bench.bench.secrets import is_redacted, secrecy_of
 from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError
+from context_bench.metrics.registry import active_metrics
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
 from context_bench.plugins.options import read_options
-from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
-from context_bench.protocols import Evaluator
-from context_bench.runner.admission import close_systems, max_tokens_of, model_of, usual_workers
+from context_bench.plugins.plan import DatasetFacts, DatasetPlan
+from context_bench.protocols import Tokenizer
+from context_bench.runner.endpoints import close_systems, max_tokens_of, model_of, usual_workers
 from context_bench.runner.parts import Slot, Stream
-from context_bench.runner.sight import INPUT
+from context_bench.runner.selection import INPUT, gold_among
 from context_bench.store.keys import chain_key, system_key
 from context_bench.store.runfile import RunFile
 
 if TYPE_CHECKING:
-    from context_bench.runner.agreement import Reference
     from context_bench.runner.progress import Progress
 
 
@@ -71,14 +72,15 @@ class Place:
 def plan(
     catalog: Catalog, request: Request, on_warning: Callable[[str], None] | None = None, labels: Iterable[str] = ()
 ) -> dict[str, DatasetPlan]:
-    """Return the wiring plan of each dataset of a request, and of further labels, by label; only hooks are loaded.
+    """Return the wiring plan of each dataset of a request, and of further labels, by label; only hooks that may change it are
+    loaded.
 
     Raises:
         ContextBenchError: A name is unknown, or the evaluators do not fit.
     """
     request = settled(catalog, request)
-    hooks = hooks_of(catalog, request, on_warning)[0]
-    planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, hooks, on_warning)
+    hooks = wiring_hooks(catalog, request, on_warning)
+    planner = Planner(catalog, request, hooks, on_warning)
     for system in with_reader(catalog, request.systems, request.reader):
         for step in (system, *system.steps):
             component = catalog.find("systems", step.name).require_ok()
@@ -96,28 +98,59 @@ def plan(
     return dict(planner.plans)
 
 
-def hooks_of(
-    catalog: Catalog, request: Request, warn: Callable[[str], None] | None
-) -> tuple[Hooks, dict[str, dict[str, Any]]]:
-    """Return the active hooks of a request, loaded, and what is recorded of them; a locked run loads no others.
+def wiring_hooks(
+    catalog: Catalog, request: Request, warn: Callable[[str], None] | None, *, is_locked: bool = True
+) -> Hooks:
+    """Return those of the active hooks that do more than watch a run, loaded: the others have nothing to do where none is."""
+    active = known_hooks(catalog, request, warn, is_locked=is_locked)[0]
+    return Hooks([one for one in active if one.facts is None or not one.facts.only_watches], warn)
+
+
+def known_metrics(
+    catalog: Catalog, request: Request, warn: Callable[[str], None] | None = None
+) -> tuple[Request, dict[str, dict[str, Any]]]:
+    """Return a request without the metrics that its lock does not name, and what is recorded of the others of packages.
+
+    Raises:
+        ContextBenchError: A metric is unknown; or it is asked for by name, and not locked.
+    """
+    active, named = active_metrics(catalog, request.metrics, request.also_metrics, request.without)
+    told = {name: {k: v for k, v in one.items() if k in _IDENTITY} for name, one in described_hooks(active).items()}
+    if request.locked is None:
+        return request, told
+    from context_bench.plugins.lock import unlocked
+
+    strange = unlocked(Path(request.locked), "metrics", told, named)
+    if strange and warn is not None:
+        are = "is" if len(strange) == 1 else "are"
+        warn(f"{' and '.join(strange)} {are} not in {request.locked}, so this locked run does not load such a metric.")
+    kept = {name: one for name, one in told.items() if name not in strange}
+    return evolve(request, without=(*request.without, *strange)), kept
+
+
+_IDENTITY = ("version", "distribution_version", "manifest_sha256")
+
+
+def known_hooks(
+    catalog: Catalog, request: Request, warn: Callable[[str], None] | None = None, is_locked: bool = True
+) -> tuple[list[Component], dict[str, dict[str, Any]]]:
+    """Return the active hooks of a request, and what is recorded of them; nothing is imported.
+
+    Args:
+        catalog: What is installed.
+        request: The request.
+        warn: Is told of hooks that are left out.
+        is_locked: Whether the lock file counts, if there is one: then there are no others than those.
 
     Raises:
         ContextBenchError: A hook that is named cannot be used, or is not locked.
     """
-    active, described = known_hooks(catalog, request, warn)
-    return Hooks(active, warn), described
-
-
-def known_hooks(
-    catalog: Catalog, request: Request, warn: Callable[[str], None] | None = None
-) -> tuple[list[Component], dict[str, dict[str, Any]]]:
-    """Return the active hooks of a request, and what is recorded of them; nothing is imported."""
     active = active_hooks(catalog, request.hooks)
-    if request.locked is not None:
-        from context_bench.plugins.lock import unlocked_hooks
+    if is_locked and request.locked is not None:
+        from context_bench.plugins.lock import unlocked
 
         named = {catalog.find("hooks", name).id for name in request.hooks}
-        for name in unlocked_hooks(Path(request.locked), described_hooks(active), named):
+        for name in unlocked(Path(request.locked), "hooks", described_hooks(active), named):
             active = [component for component in active if component.id != name]
             if warn is not None:
                 warn(f"The hook {name} is not in {request.locked}, so this locked run does not load it.")
@@ -146,21 +179,29 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
         from context_bench.plugins.lock import check_lock
 
         check_lock(Path(request.locked), {}, parts=described_parts(catalog, request))
-    parts = load_parts(catalog, request, os.environ)
+    parts = load_parts(catalog, request)
     kept = request
     request = settled(catalog, parts.prepared(request))
     _require_everything(request)
-    hooks, described = hooks_of(catalog, request, warnings.warn_from_anywhere)
+    active, described = known_hooks(catalog, request, warnings.warn_from_anywhere)
+    hooks = Hooks(active, warnings.warn_from_anywhere)
     planner = _planner(catalog, request, hooks, place, warnings)
     systems = with_reader(catalog, request.systems, request.reader)
     slots = parts.described_slots(_slots(catalog, request, systems, place, warnings, parts))
-    reference = _reference(request, slots, place, planner, warnings)
+    reference = request.reference_among(slots)
+    if reference is not None:
+        slots = reference.described(slots)
+        planner.refer(reference.label)
+        if place.store is None and (cost := reference.told_twice(request.size())):
+            warnings.warn(cost)
     streams = _streams(catalog, request, planner)
-    secrecy = secrecy_of(catalog, systems, request.datasets, request.options, os.environ)
+    secrecy = secrecy_of(catalog, request)
     tokenizer = tokenizer_of(catalog, request.tokenizer)
-    metrics = request.metrics_of(catalog)
+    if place.store is not None:
+        _check_tokenizer(place.store, tokenizer)
+    metrics = known_metrics(catalog, request, warnings.warn)[0].metrics_of(catalog)
     check_metrics(metrics, planner, streams)
-    size = request.size()
+    size = in_time(request, request.size, "the dataset")
     recorded = (settled(catalog, kept) if parts.preparers else request).to_dict(catalog)
     store = place.create(recorded)
     planner.attach(store)
@@ -187,21 +228,6 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
     )
 
 
-def sorted_evaluators(request: Request) -> list[Evaluator]:
-    """Return the evaluators of a request that are objects.
-
-    Raises:
-        ConfigurationError: One of them is no evaluator.
-    """
-    objects = [one for one in request.evaluators or () if not isinstance(one, str)]
-    for one in objects:
-        if isinstance(one, type) or not isinstance(one, Evaluator):
-            raise ConfigurationError(
-                f"{one!r} is no evaluator: it has no name and score(). A class must be called first."
-            )
-    return objects
-
-
 def _planner(catalog: Catalog, request: Request, hooks: Hooks, place: Place, warnings: Warnings) -> Planner:
     def check(plan: DatasetPlan) -> None:
         if request.locked is not None:
@@ -209,17 +235,7 @@ def _planner(catalog: Catalog, request: Request, hooks: Hooks, place: Place, war
 
             check_lock(Path(request.locked), {plan.dataset.label: plan.to_dict()})
 
-    return Planner(
-        catalog,
-        request.choice(catalog),
-        sorted_evaluators(request),
-        request.options,
-        os.environ,
-        hooks,
-        warnings.warn,
-        place.store,
-        check,
-    )
+    return Planner(catalog, request, hooks, warnings.warn, place.store, check)
 
 
 def derived_slots(catalog: Catalog, request: Request, parts: RunParts, slots: Sequence[Slot]) -> list[Slot]:
@@ -232,14 +248,14 @@ def derived_slots(catalog: Catalog, request: Request, parts: RunParts, slots: Se
     if not found:
         return []
     request.require_examples(f"{found[0][0].name} derives rows from the run file")
-    from context_bench.runner.derived import DerivedSystem
+    from context_bench.runner.stored_jobs import DerivedSystem
 
     numbers = {slot.label: slot.number for slot in slots}
     made = []
     for number, (part, one) in enumerate(found, len(slots)):
         if one.is_read and not isinstance(request.reader, SystemSpec):
             raise ConfigurationError(f"{part.name} has a reader answer. Name it with --reader.")
-        reader = build_system(catalog, request.reader, os.environ) if one.is_read and request.reader else None
+        reader = build_system(catalog, request.reader) if one.is_read and request.reader else None
         keys: list[bytes] = [system_key(part.name, "", one.key)]
         described: dict[str, Any] = {}
         if reader is not None:
@@ -262,9 +278,9 @@ def derived_lines(catalog: Catalog, request: Request) -> list[str]:
     Raises:
         ContextBenchError: Something that the request needs is not there.
     """
-    parts = load_parts(catalog, request, os.environ)
+    parts = load_parts(catalog, request)
     request = settled(catalog, parts.prepared(request))
-    slots = make_slots(catalog, with_reader(catalog, request.systems, request.reader), "", os.environ)
+    slots = make_slots(catalog, with_reader(catalog, request.systems, request.reader), "")
     size = request.size()
     calls = "a call a row" if size is None else f"{size} calls"
     lines = []
@@ -278,16 +294,7 @@ def derived_lines(catalog: Catalog, request: Request) -> list[str]:
 def _slots(
     catalog: Catalog, request: Request, systems: list[Any], place: Place, warnings: Warnings, parts: RunParts
 ) -> list[Slot]:
-    slots = make_slots(
-        catalog,
-        systems,
-        place.run_id,
-        os.environ,
-        request.baseline,
-        request.reference,
-        request.samples,
-        parts.rebuilder(warnings.warn),
-    )
+    slots = make_slots(catalog, systems, place.run_id, request.baseline, parts.rebuilder(warnings.warn))
     slots += derived_slots(catalog, request, parts, slots)
     before = [entry["label"] for entry in place.store.systems()] if place.store is not None else []
     labels = [slot.label for slot in slots]
@@ -304,34 +311,22 @@ def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[Strea
     for number, dataset in enumerate(request.datasets):
         if isinstance(dataset, Examples):
             examples = dataset.source if request.limit is None else islice(dataset.source, request.limit)
-            described = describe_examples(dataset.label, dataset.source)
+            name = f"dataset {dataset.label!r}" if dataset.label else "the dataset"
+            told = partial(describe_examples, dataset.label, dataset.source)
+            described = in_time(request, told, name)
             stream = Stream(number, dataset.label, examples, "", described, request.selection())
         else:
             taken = [stream.label or stream.fallback for stream in streams]
-            stream, facts = make_stream(catalog, dataset, number, request.limit, os.environ, taken, request.selection())
+            stream, facts = make_stream(catalog, dataset, number, request, taken)
             planner.know(facts)
         stream = evolve(stream, more_inputs=request.inputs)
+        for name in gold_among(stream):
+            where = stream.label or stream.fallback or "the dataset"
+            planner.warn(f"--input {name} shows systems nothing: {name} holds the gold answers of {where}.")
         if stream.label is not None:
             planner.wire(stream.label)
         streams.append(stream)
     return streams
-
-
-def _reference(
-    request: Request, slots: Sequence[Slot], place: Place, planner: Planner, warnings: Warnings
-) -> Reference | None:
-    """Return the reference of a run, told to the planner, and to the user what it will be asked."""
-    if request.reference is None:
-        return None
-    from context_bench.runner.agreement import asked_twice, find_reference
-
-    reference = find_reference(slots, request.reference, request.samples)
-    if reference is not None:
-        planner.refer(reference.label)
-        cost = asked_twice(reference, request.size())
-        if cost is not None and place.store is None:
-            warnings.warn(cost)
-    return reference
 
 
 def _progress(request: Request, slots: list[Slot], size: int | None) -> Progress | None:
@@ -340,6 +335,15 @@ def _progress(request: Request, slots: list[Slot], size: int | None) -> Progress
     from context_bench.runner.progress import Progress
 
     return Progress(slots, size, log_format=request.log_format)
+
+
+def _check_tokenizer(store: RunFile, tokenizer: Tokenizer) -> None:
+    """Refuse to go on with a run whose tokens were counted otherwise."""
+    before = store.run()["config"].get("tokenizer", tokenizer.name)
+    if before != tokenizer.name:
+        raise ConfigurationError(
+            f"The run file {store.path} counts tokens with {before}, not with {tokenizer.name}. Name another file."
+        )
 
 
 def _require_everything(request: Request) -> None:

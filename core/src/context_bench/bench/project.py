@@ -62,7 +62,7 @@ def project_request(project: Mapping[str, Any], catalog: Catalog | None = None) 
         ConfigurationError: A key is unknown or has a value of the wrong kind; the message names it.
     """
     values: dict[str, Any] = {}
-    project, defaults = _without_defaults(project)
+    project, defaults = _without_defaults(project if catalog is None else _with_parts(catalog, project))
     if defaults is not None:
         values[_DEFAULTS.name] = _DEFAULTS.of_file(defaults, f"{PROJECT_FILE}: systems.defaults")
     own = keys_of_parts(catalog)
@@ -96,7 +96,7 @@ def project_request(project: Mapping[str, Any], catalog: Catalog | None = None) 
 def keys_of_parts(catalog: Catalog | None) -> frozenset[str]:
     """Return the keys of the project file that installed run parts declare."""
     found = () if catalog is None else catalog.of_kind("run_parts")
-    return frozenset(o.key for one in found if one.facts for o in one.facts.options.values() if o.key)
+    return frozenset(option.key for one in found for option in one.said.options.values() if option.key)
 
 
 def absent_key(key: str) -> str:
@@ -185,10 +185,11 @@ def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mappin
     """
     is_asked = flags["proxies"] or flags["names"]
     proxies = proxies_of(flags, catalog.proxy_system) if is_asked else []
-    request = project_request(_with_parts(catalog, project), catalog)
+    request = project_request(project, catalog)
     request = flags_over(evolve(request, systems=()) if proxies else request, {**flags, "settings": ()})
     request = settings_over(evolve(request, systems=(*request.systems, *proxies)), flags, catalog)
-    return settled(catalog, request)
+    unsaid = {name: one.usual for name, one in PARAMETERS.items() if getattr(request, name) is None}
+    return settled(catalog, evolve(request, **unsaid))
 
 
 def _with_parts(catalog: Catalog, project: Mapping[str, Any]) -> Mapping[str, Any]:

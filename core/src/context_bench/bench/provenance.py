@@ -1,4 +1,4 @@
-"""What a run records about where it ran and what it was given: versions, plugins, the git checkout, editions of datasets."""
+"""What a run tells of itself: where it ran and what it was given, and which of its systems are held against which."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_bench import __version__
+from context_bench.bench.identity import unpaired
 from context_bench.errors import DatasetError
 from context_bench.plugins.catalog import Catalog
+from context_bench.records import REPORTED_CURRENCY
 from context_bench.store.reader import RunReader
+from context_bench.store.stored_rows import Label
+
+if TYPE_CHECKING:
+    from context_bench.protocols import Metric
+    from context_bench.runner.agreement import Reference
 
 _CHUNK = 1 << 20
 _LONGEST = 200
@@ -79,6 +86,63 @@ def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
             if "" in markers or version(other) is not None
         }
     return found
+
+
+def told_of(store: RunReader, labels: Sequence[Label], metrics: Sequence[Metric]) -> dict[str, Any]:
+    """Return what a result's config says of the run that its file holds."""
+    return {
+        "systems": [entry["label"] for entry in store.systems()],
+        **comparison_of(store),
+        "datasets": list(dict.fromkeys(label.dataset for label in labels)),
+        "evaluators": [entry["id"] for entry in store.evaluators()],
+        "wiring": {label.label: label.plan for label in labels},
+        "metrics": [metric.name for metric in metrics],
+        "num_examples": sum(entry["length"] or 0 for entry in store.datasets()),
+    }
+
+
+def comparison_of(store: RunReader) -> dict[str, Any]:
+    """Return what a result's config says of baseline, reference, oracles, derived rows and money, where the run has them."""
+    systems = store.systems()
+    told: dict[str, Any] = {
+        trait: found
+        for trait in ("reads_gold", "derived")
+        if (found := [entry["label"] for entry in systems if entry["description"].get(trait)])
+    }
+    for entry in systems:
+        roles = {"baseline": entry["slot"] == store.baseline(), "reference": "reference" in entry["description"]}
+        told |= {role: entry["label"] for role, is_its in roles.items() if is_its}
+    if "baseline" in told:
+        told |= _pairs_of(store, told["baseline"])
+    billed = [entry["description"]["billing"] for entry in systems if "billing" in entry["description"]]
+    billing: dict[str, str] = billed[0] if billed else {}
+    told["currency"] = billing.get("currency", REPORTED_CURRENCY)
+    return told | ({"prices_date": billing["date"]} if billing.get("date") else {})
+
+
+def _pairs_of(store: RunReader, baseline: str) -> dict[str, Any]:
+    """Return which systems are held against another baseline, and which are asked otherwise than theirs, and how."""
+    systems, paired = {entry["slot"]: entry for entry in store.systems()}, store.paired()
+    held = {entry["label"]: systems[paired[slot]] for slot, entry in systems.items() if slot in paired}
+    [main] = [entry for entry in systems.values() if entry["label"] == baseline]
+    found = {
+        entry["label"]: unpaired(entry["description"], held.get(entry["label"], main)["description"])
+        for entry in systems.values()
+    }
+    told: dict[str, Any] = {"baselines": {label: other["label"] for label, other in held.items()}} if held else {}
+    unequal = {label: {name: list(pair) for name, pair in how.items()} for label, how in found.items() if how}
+    return told | ({"unpaired": unequal} if unequal else {})
+
+
+def reference_of(store: RunReader) -> Reference | None:
+    """Return the system of a run whose responses stand in for gold answers, or None."""
+    found = store.reference()
+    if found is None:
+        return None
+    from context_bench.runner.agreement import Reference
+
+    [label] = [entry["label"] for entry in store.systems() if entry["slot"] == found[0]]
+    return Reference(label, *found)
 
 
 def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str | None:

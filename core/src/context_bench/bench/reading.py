@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from context_bench.bench.run import comparison_of
+from context_bench.bench.provenance import told_of
 from context_bench.errors import UnknownNameError
 from context_bench.metrics.registry import metrics_for, recalled, stored_metrics, with_declarations
 from context_bench.plugins.catalog import Catalog
@@ -16,6 +16,7 @@ from context_bench.protocols import Metric
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
 from context_bench.runs import open_run
+from context_bench.store.connection import told_as_damage
 from context_bench.store.reader import RunReader
 
 
@@ -45,28 +46,23 @@ def read_result(
         if baseline not in slots:
             raise UnknownNameError("system of this run for the baseline", baseline, slots)
         store.hold_against(slots[baseline])
-    recorded = store.run()
-    config = recorded["config"]
-    labels, systems = store.labels(), [entry["label"] for entry in store.systems()]
-    names = list(dict.fromkeys(label.dataset for label in labels))
-    metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
-    fields = [getattr(metric.metric, "score_field", "score") for metric in map(with_declarations, metrics)]
-    declared = [key for label in labels for key in label.keys]
-    told = {
-        "request": config,
-        "run_file": str(path),
-        "status": recorded["status"],
-        "systems": systems,
-        **comparison_of(store),
-        "datasets": names,
-        "evaluators": [entry["id"] for entry in store.evaluators()],
-        "wiring": {label.label: label.plan for label in labels},
-        "provenance": recorded["provenance"],
-        "score_field": next((field for field in fields if field != "score"), "score"),
-        "metrics": [metric.name for metric in metrics],
-        "num_examples": sum(entry["length"] or 0 for entry in store.datasets()),
-    }
-    return EvalResult(StoredRows(store), metrics, {}, told, declared, [*store.warnings(), *told_of_metrics])
+    with told_as_damage(path):
+        recorded = store.run()
+        config = recorded["config"]
+        labels = store.labels()
+        metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
+        fields = [getattr(metric.metric, "score_field", "score") for metric in map(with_declarations, metrics)]
+        declared = [key for label in labels for key in label.keys]
+        told = {
+            "request": config,
+            "run_file": str(path),
+            "status": recorded["status"],
+            **told_of(store, labels, metrics),
+            "provenance": recorded["provenance"],
+            "score_field": next((field for field in fields if field != "score"), "score"),
+        }
+        warnings = [*store.warnings(), *told_of_metrics]
+    return EvalResult(StoredRows(store), metrics, {}, told, declared, warnings)
 
 
 def _metrics_of(

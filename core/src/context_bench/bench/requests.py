@@ -6,8 +6,10 @@ is kept; an object that ``evaluate()`` was given is kept by its name alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -39,14 +41,20 @@ from context_bench.bench.specs import SystemSpec
 from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.wiring import Choice
+from context_bench.plugins.plan import Choice
 from context_bench.protocols import Metric
-from context_bench.runner.selection import ById, RandomSample, Selection
+from context_bench.runner.selection import ById, Placed, RandomSample, Selection, bounded, chosen
+
+if TYPE_CHECKING:
+    from context_bench.runner.agreement import Reference
+    from context_bench.runner.parts import Slot, Stream
 
 ORDERS = ("interleaved", "system")
 _RESUMED = (*PLANNED, "resume")
 _SCORED = (*PLANNED, "rescore")
+_EXPLAINED = (*_SCORED, "explain")
 _TOLD = ("run", "resume")
+_NAMES = names(is_repeated=True)
 
 
 @frozen(field_transformer=named)
@@ -61,8 +69,7 @@ class Request:
         several_systems(),
         (),
         "A system to measure: [label=]name[:key=value,...].",
-        *("--system", "-s"),
-        metavar="SPEC",
+        *("--system SPEC", "-s"),
         key="systems",
         keyed=True,
         secret=True,
@@ -74,17 +81,15 @@ class Request:
     system_defaults: Mapping[str, Any] = parameter(
         table(),
         dict,
-        "Options of every system that has them and gives none itself.",
+        "Options of every system given as a spec that has them and gives none itself.",
         key="systems.defaults",
         stored=False,  # systems hold them once they are settled, and take secrets out
-        told='Options of every system given as a spec that has them and gives none itself: ``{"temperature": 0}``.',
     )
     datasets: tuple[Any, ...] = parameter(
         several_datasets(),
         (),
         "A dataset: [label=]name[:config][,key=value...], or a file.",
-        *("--dataset", "-d"),
-        metavar="SPEC",
+        *("--dataset SPEC", "-d"),
         key="datasets",
         keyed=True,
         secret=True,
@@ -94,28 +99,24 @@ class Request:
         pairs(),
         dict,
         "Take a field of named datasets from another column (answer=outputs.0).",
-        "--field",
-        metavar="TARGET=SOURCE",
+        "--field TARGET=SOURCE",
+        key=None,
         keyed=True,
         told='Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.',
-        key=None,
     )
     inputs: tuple[str, ...] = parameter(
-        names(is_repeated=True),
+        _NAMES,
         (),
-        "Let systems see one more field of the examples; gold answers stay home.",
-        "--input",
-        metavar="NAME",
+        "A field of the examples that named systems may see besides the usual ones; gold answers stay home.",
+        "--input NAME",
         key="run.inputs",
         keyed=True,
-        told="Fields of the examples that systems named by specs may see besides the usual ones.",
     )
     reader: SystemSpec | None = parameter(
         one_system(),
         None,
         "System that follows each context transformer.",
-        "--reader",
-        metavar="SPEC",
+        "--reader SPEC",
         key="reader",
         keyed=True,
         secret=True,
@@ -123,83 +124,42 @@ class Request:
     baseline: Any = parameter(
         one_system(is_label=True),
         None,
-        "The system that the others are held against: a label, or a spec or address of one more.",
-        "--baseline",
-        metavar="LABEL",
+        "The system that the others are held against: the label of one of them, or a spec or address of one more.",
+        "--baseline LABEL",
         key="baseline",
-        told="The system that the others are held against: the label of one of them, or one more system.",
     )
     reference: Any = parameter(
         one_system(is_label=True),
         None,
-        "The system whose responses stand in where there is no gold answer; as --baseline. It is asked twice.",
-        "--reference-from",
-        metavar="LABEL",
+        "The system whose responses stand in where there is no gold answer; as the baseline. It is asked twice there.",
+        "--reference-from LABEL",
         key="reference-from",
         python="reference_from",
-        told=(
-            "The system whose responses stand in where an example has no gold answer; as ``baseline``. It is "
-            "asked twice there, to see how far it agrees with itself."
-        ),
     )
     limit: int | None = parameter(
         whole(),
         None,
         "At most N examples of each dataset.",
-        *("-n", "--limit", "--max-examples"),
-        metavar="N",
+        *("-n N", "--limit", "--max-examples"),
         python="max_examples",
     )
     sample: int | None = parameter(
-        whole(),
-        None,
-        "N examples of each dataset at random, instead of the first.",
-        "--sample",
-        metavar="N",
-        told="Takes so many examples of each dataset at random, instead of the first ``max_examples``.",
+        whole(), None, "N examples of each dataset at random, instead of the first.", "--sample N"
     )
-    seed: int = parameter(
-        whole(None),
-        0,
-        "Seed of --sample.",
-        "--seed",
-        metavar="S",
-        told="Seed of that sample: the same seed takes the same examples.",
-    )
-    ids: tuple[str, ...] = parameter(
-        names(),
-        (),
-        "Only the examples with these ids.",
-        "--ids",
-        metavar="A,B",
-        told="Takes only the examples with these ids.",
-    )
-    samples: int = parameter(
-        whole(),
-        1,
-        "Give each example K times.",
-        "--samples",
-        metavar="K",
-        keyed=True,
-        told="How often each example is given to each system.",
-    )
+    seed: int = parameter(whole(None), 0, "Seed of that sample: the same seed takes the same examples.", "--seed S")
+    ids: tuple[str, ...] = parameter(names(), (), "Only the examples with these ids.", "--ids A,B")
+    samples: int = parameter(whole(), 1, "How often each example is given to each system.", "--samples K", keyed=True)
     order: str = parameter(
         text(*ORDERS, about="order"),
         "interleaved",
-        "Give each example to all systems in turn, or all examples to one system first.",
-        "--order",
-        metavar="[interleaved|system]",
-        told=(
-            '``"interleaved"`` gives each example to all systems before the next example; ``"system"`` gives all '
-            "examples to one system before the next system."
-        ),
+        "interleaved gives each example to all systems in turn, system all examples to one system first.",
+        "--order [interleaved|system]",
     )
     max_workers: int | None = parameter(
         whole(),
         None,
         "Calls in flight.",
-        "--max-workers",
-        metavar="N",
+        "--max-workers N",
         unset="up to 64 for an endpoint, 8 for programs, else 1",
         told=(
             "Calls in flight. None takes up to 64 where a system names an endpoint, 8 when one waits for a "
@@ -209,35 +169,26 @@ class Request:
     deadline: float | None = parameter(
         number(),
         None,
-        "What one row may take, retries and scoring included.",
-        "--deadline",
-        metavar="SECONDS",
+        "Seconds that one row may take, retries and scoring included.",
+        "--deadline SECONDS",
         commands=_RESUMED,
-        told="Seconds that one row may take, retries and scoring included.",
     )
     dataset_timeout: float | None = parameter(
         number(),
         None,
-        "What a dataset may take for one example; the run stops when it takes longer.",
-        "--dataset-timeout",
-        metavar="SECONDS",
-        key="run.dataset-timeout",
+        "Seconds that a dataset may take for one example; the run stops when it takes longer.",
+        "--dataset-timeout SECONDS",
         commands=_RESUMED,
-        told="Seconds that a dataset may take for one example; the run stops when it takes longer.",
     )
-    requests_per_minute: float | None = parameter(
-        number(), None, "Requests a minute for each endpoint.", "--rpm", metavar="N"
-    )
-    tokens_per_minute: float | None = parameter(
-        number(), None, "Tokens a minute for each endpoint.", "--tpm", metavar="N"
-    )
+    requests_per_minute: float | None = parameter(number(), None, "Requests a minute for each endpoint.", "--rpm N")
+    tokens_per_minute: float | None = parameter(number(), None, "Tokens a minute for each endpoint.", "--tpm N")
     max_failed: float | None = parameter(
         share(),
         None,
         "More failed rows than this give exit code 12, as soon as they are certain.",
-        "--max-failed",
-        metavar="PERCENT",
+        "--max-failed PERCENT",
         unset="1",
+        usual=0.01,
         commands=_TOLD,
         told="Share of rows that may fail; the run stops when more must.",
     )
@@ -247,15 +198,13 @@ class Request:
         "Go on where the first ten rows of a system, or later thirty in a row, fail with one cause; else the run stops there.",
         "--keep-going",
         commands=_TOLD,
-        told="Whether to go on where the first ten rows of a system, or later thirty in a row, fail with one cause.",
     )
     evaluators: tuple[Any, ...] | None = parameter(
         names(thing="Evaluator"),
         None,
         "Exactly these evaluators, instead of the automatic ones.",
-        "--evaluators",
-        metavar="A,B",
-        commands=_SCORED,
+        "--evaluators A,B",
+        commands=_EXPLAINED,
         keyed=True,
         told=(
             "Exactly these, as objects or names. None wires them from each row's ``dataset`` field, or from the "
@@ -263,121 +212,84 @@ class Request:
         ),
     )
     also: tuple[str, ...] = parameter(
-        names(is_repeated=True),
-        (),
-        "Add an evaluator to the automatic ones.",
-        "--also",
-        metavar="NAME",
-        commands=_SCORED,
-        keyed=True,
-        told="Evaluators added to the automatic ones.",
+        _NAMES, (), "An evaluator added to the automatic ones.", "--also NAME", commands=_EXPLAINED, keyed=True
     )
     without: tuple[str, ...] = parameter(
-        names(is_repeated=True),
-        (),
-        "Leave an evaluator out.",
-        "--without",
-        metavar="NAME",
-        commands=_SCORED,
-        keyed=True,
-        told="Evaluators left out.",
+        _NAMES, (), "An evaluator left out.", "--without NAME", commands=_EXPLAINED, keyed=True
     )
     allow: tuple[str, ...] = parameter(
-        names(is_repeated=True),
+        _NAMES,
         (),
-        "Let auto-wired evaluators use network or executes-model-code.",
-        "--allow",
-        metavar="CAPABILITY",
-        commands=_SCORED,
+        "A capability that auto-wired evaluators may use: network or executes-model-code.",
+        "--allow CAPABILITY",
+        commands=_EXPLAINED,
         keyed=True,
-        told='Capabilities that auto-wired evaluators may use, such as ``"network"``.',
     )
     prefixes: Mapping[str, str] = parameter(
         pairs(),
         dict,
-        "Put a prefix before an evaluator's score keys.",
-        "--prefix",
-        metavar="NAME=PREFIX",
+        "A prefix for the score keys of an evaluator, by its name.",
+        "--prefix NAME=PREFIX",
         key="run.prefixes",
-        commands=_SCORED,
-        told="Prefixes for the keys of evaluators, by name.",
+        commands=_EXPLAINED,
     )
     options: Mapping[str, Mapping[str, Any]] = parameter(
         evaluator_options(), dict, "Options of evaluators, by name.", key="evaluators", keyed=True, secret=True
     )
     parts: tuple[str, ...] = parameter(
-        names(is_repeated=True),
+        _NAMES,
         (),
-        "Use a run part: a preparer, governor or controller that a package brings.",
-        "--part",
-        metavar="NAME",
+        "A run part to use: a preparer, governor or controller that a package brings.",
+        "--part NAME",
         key="run.parts",
-        told="Run parts to use: preparers, governors and controllers that packages bring.",
     )
     part_options: Mapping[str, Mapping[str, Any]] = parameter(
         evaluator_options("run_parts"), dict, "Options of run parts, by name.", key="run-parts", secret=True
     )
     hooks: tuple[str, ...] = parameter(
-        names(is_repeated=True),
+        _NAMES,
         (),
-        "Use a hook that can change a run, or needs something; those that only watch are active when installed.",
-        "--hook",
-        metavar="NAME",
+        "A hook to use that can change a run, or needs something; those that only watch are active when installed.",
+        "--hook NAME",
         key="run.hooks",
-        told="Hooks to use beside those that only watch.",
+        commands=(*PLANNED, "explain"),
     )
     metrics: tuple[Any, ...] | None = parameter(
         names(thing="Metric"),
         None,
         "Exactly these metrics, instead of those that are on by default: NAME or NAME:option=value,...",
-        "--metrics",
-        metavar="A,B",
+        "--metrics A,B",
         commands=_SCORED,
-        told="Exactly these, as objects or names, ``NAME:option=value``. None takes those that are on by default.",
     )
     also_metrics: tuple[Any, ...] = parameter(
         names(is_repeated=True, thing="Metric"),
         (),
-        "Add a metric to those that are on by default.",
-        "--also-metric",
-        metavar="NAME",
+        "A metric added to those that are on by default.",
+        "--also-metric NAME",
         key="run.also-metrics",
         commands=_SCORED,
-        told="Metrics added to those.",
     )
     score_field: str = parameter(
         text(),
         "score",
-        "Score that the metrics look at.",
-        "--score-field",
-        metavar="KEY",
-        unset="each dataset's headline",
+        "Score that the usual metrics look at; score is each row's headline.",
+        "--score-field KEY",
         commands=_SCORED,
-        told='Score that the usual metrics look at; ``"score"`` is each row\'s headline.',
     )
     threshold: float = parameter(
-        number(is_positive=False),
-        0.7,
-        "Score that passes.",
-        "--threshold",
-        metavar="X",
-        commands=_SCORED,
-        told="What passes, for the usual metrics.",
+        number(is_positive=False), 0.7, "Score that passes, for the usual metrics.", "--threshold X", commands=_SCORED
     )
     tokenizer: str = parameter(
         text(),
         "words",
         "What counts tokens where an endpoint reports none: words, or an installed tokenizer.",
-        "--tokenizer",
-        metavar="NAME",
+        "--tokenizer NAME",
     )
     text_fields: tuple[str, ...] | None = parameter(
         names(),
         None,
         "Fields whose tokens count as the prompt, instead of context, question and their like.",
-        "--text-fields",
-        metavar="A,B",
-        told="Fields whose tokens count as the prompt; None takes context, question and their like.",
+        "--text-fields A,B",
     )
     keep_examples: bool = parameter(
         switch(),
@@ -393,46 +305,44 @@ class Request:
         True,
         "No progress.",
         *("--quiet", "-q"),
+        key=None,
         commands=_TOLD,
         stored=False,
         told="Whether to show progress on standard error.",
-        key=None,
     )
     log_format: str = parameter(
         text("text", "json", about="log format"),
         "text",
         "How progress is told where there is no terminal.",
-        "--log-format",
-        metavar="[text|json]",
+        "--log-format [text|json]",
+        key=None,
         commands=_TOLD,
         stored=False,
-        told='How progress is told where there is no terminal: ``"text"`` or ``"json"``.',
-        key=None,
     )
     run_file: str | None = parameter(
         path(),
         None,
         "Where to keep the run.",
-        "--run-file",
-        metavar="FILE",
+        "--run-file FILE",
         unset="runs/TIME-NAME.sqlite",
+        key=None,
         commands=("run",),
         stored=False,
         told="Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.",
-        key=None,
     )
     reuse: tuple[str, ...] = parameter(
-        names(is_repeated=True),
+        _NAMES,
         (),
         "Run file or folder: take responses whose key matches.",
-        *("--reuse", "--cache-dir"),
-        metavar="PATH",
+        *("--reuse PATH", "--cache-dir"),
+        key=None,
         python=None,
         commands=("run",),
         stored=False,
-        key=None,
     )
-    locked: str | None = parameter(path(), None, "Lock file that the wiring must match.", python=None)
+    locked: str | None = parameter(
+        path(), None, "Lock file that the wiring must match.", "--lock-file FILE", key=None, python=None, commands=()
+    )
 
     def __attrs_post_init__(self) -> None:
         if self.reference is not None:
@@ -470,6 +380,30 @@ class Request:
         if self.sample:
             return RandomSample(self.sample, self.seed)
         return ById(self.ids) if self.ids else None
+
+    def reference_among(self, slots: Iterable[Slot]) -> Reference | None:
+        """Return the system whose responses stand in for gold answers; None when there is to be none."""
+        if self.reference is None:
+            return None
+        from context_bench.runner.agreement import Reference
+
+        return next(
+            (Reference(one.label, one.number, self.samples) for one in slots if one.label == self.reference), None
+        )
+
+    def run_path(self) -> Path:
+        """Return where the run file of the command line lies: as asked for, else ``runs/TIME-NAME.sqlite``, which is new."""
+        if self.run_file is not None:
+            return Path(self.run_file)
+        from datetime import datetime
+
+        names = [
+            Path(spec.label or spec.name).name.partition(".")[0] for spec in (*self.systems[:2], *self.datasets[:1])
+        ]
+        slug = "-".join("".join(c if c.isalnum() else "-" for c in name).strip("-") for name in names)
+        stem = f"{datetime.now():%Y%m%d-%H%M%S}-{slug[:60] or 'run'}"
+        stems = chain([stem], (f"{stem}-{number}" for number in count(2)))
+        return next(path for path in (Path("runs", f"{one}.sqlite") for one in stems) if not path.exists())
 
     def size(self) -> int | None:
         """Return how many rows each system has at most, or None when nobody knows before the end of the run."""
@@ -520,7 +454,7 @@ class Request:
         flags = [
             option.flag.removeprefix("--")
             for component in catalog.of_kind("evaluators")
-            for option in (component.facts.options if component.facts else {}).values()
+            for option in component.said.options.values()
             if option.flag
             and option.name in {**self.options.get(component.name, {}), **self.options.get(component.id, {})}
         ]
@@ -533,3 +467,22 @@ _NOW_OF_PARTS = {"prices": "money", "max_cost": "money", "isolate_prefixes": "is
 
 PARAMETERS: Mapping[str, Parameter] = declared_in(Request)
 """What a run can be asked for, by the name of the request's field."""
+
+
+def chosen_in_time(request: Request, stream: Stream) -> Iterable[Placed]:
+    """Return the examples that a request takes of a dataset, each behind its place and in time."""
+    return chosen(stream, request.dataset_timeout)
+
+
+def in_time(request: Request, load: Callable[[], Any], name: str) -> Any:
+    """Return what loads something of a dataset, of that name, before its first example.
+
+    Raises:
+        DatasetError: It took longer than a dataset may.
+    """
+    return bounded(load, request.dataset_timeout, name)
+
+
+def patience_of(request: Request) -> float | None:
+    """Return the seconds that a dataset may take for one example; None for any."""
+    return request.dataset_timeout

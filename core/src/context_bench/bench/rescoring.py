@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,11 @@ from attrs import evolve
 
 from context_bench.bench.parameters import AbsentObject
 from context_bench.bench.planner import OBJECT_RULE, Planner
-from context_bench.bench.preparation import hooks_of
+from context_bench.bench.preparation import wiring_hooks
+from context_bench.bench.provenance import reference_of
 from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request
-from context_bench.bench.run import INTERRUPTED, reference_of
+from context_bench.bench.run import INTERRUPTED
 from context_bench.bench.secrets import secrecy_of
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
@@ -23,11 +23,11 @@ from context_bench.plugins.catalog import Catalog
 from context_bench.results import EvalResult
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import LabelWiring, Slot
-from context_bench.runner.rescoring_jobs import Again
+from context_bench.runner.stored_jobs import Again
 from context_bench.runner.work import Workbench
 from context_bench.runs import Run
 from context_bench.store.connection import told_as_damage
-from context_bench.store.identity import RowId
+from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.rescored import Rescoring
 from context_bench.tokens import WordTokenizer
@@ -60,17 +60,14 @@ def rescore(
     session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
     try:
         store = session.store
-        hooks = hooks_of(catalog, evolve(request, locked=None), on_warning)[0]
-        planner = Planner(catalog, request.choice(catalog), (), request.options, os.environ, hooks, on_warning, store)
+        hooks = wiring_hooks(catalog, request, on_warning, is_locked=False)
+        planner = Planner(catalog, request, hooks, on_warning, store)
         labels = store.labels()
         planner.know_stored(labels)
         for label in labels:
             planner.wire(label.label)
-        slots = [
-            Slot(entry["slot"], entry["label"], Silent(entry["label"]), entry["key"], False)
-            for entry in store.systems()
-        ]
-        secrecy = secrecy_of(catalog, request.systems, request.datasets, request.options, os.environ)
+        slots = _silent(store.systems())
+        secrecy = secrecy_of(catalog, request)
         workbench = Workbench(WordTokenizer(), secrecy=secrecy)
         Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force, reference_of(store)).jobs())
         result = read_result(store.path, catalog=catalog)
@@ -158,13 +155,10 @@ class Recomputation:
         config = dict(self._run.request)
         request = Request.from_dict(config) if "systems" in config else Request()
         request = evolve(request, evaluators=tuple(known), also=())
-        planner = Planner(self._catalog, request.choice(self._catalog), (), request.options, os.environ, None, None)
+        planner = Planner(self._catalog, request)
         reader = RunReader(self._run.path)
         planner.know_stored(reader.labels())
-        slots = [
-            Slot(entry["slot"], entry["label"], Silent(entry["label"]), entry["key"], False)
-            for entry in self._run.systems
-        ]
+        slots = _silent(self._run.systems)
         workbench = Workbench(WordTokenizer())
         again = Again(reader, slots, lambda label: self._wiring(planner, label), True, reference_of(reader))
         for job in again.jobs():
@@ -190,6 +184,11 @@ class Recomputation:
     def _note(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
+
+
+def _silent(systems: Iterable[Mapping[str, Any]]) -> list[Slot]:
+    """Return the slots of a run whose systems must not be asked."""
+    return [Slot(one["slot"], one["label"], Silent(one["label"]), one["key"], False) for one in systems]
 
 
 class Silent:

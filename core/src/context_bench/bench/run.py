@@ -11,35 +11,33 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field, frozen
 
 from context_bench.bench.builders import baseline_of
-from context_bench.bench.identity import unpaired
 from context_bench.bench.planner import Planner
-from context_bench.bench.provenance import dependencies, used_distributions
-from context_bench.bench.requests import Request
+from context_bench.bench.provenance import dependencies, told_of, used_distributions
+from context_bench.bench.requests import Request, patience_of
 from context_bench.bench.run_parts import RunParts
 from context_bench.errors import ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics.registry import RunMetric, metrics_record
 from context_bench.metrics.scores import check_score_field
 from context_bench.plugins.hooks import Hooks
 from context_bench.protocols import Metric, Tokenizer
-from context_bench.records import ANY_KEY, REPORTED_CURRENCY
+from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
-from context_bench.runner.admission import Admission, bill_of, close_systems
-from context_bench.runner.endpoints import endpoint_of, takes_turns
+from context_bench.runner.admission import Admission, bill_of
+from context_bench.runner.endpoints import close_systems, endpoint_of, takes_turns
 from context_bench.runner.failures import Breaker, Failures
 from context_bench.runner.job_source import Feed
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Scorer, Slot, Stream, is_slow
 from context_bench.runner.work import Workbench
 from context_bench.secrecy import Secrecy
-from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow
 
 if TYPE_CHECKING:
     from context_bench.runner.agreement import Reference
+    from context_bench.runner.conversation import Transcripts
     from context_bench.runner.progress import Progress
-    from context_bench.runner.transcript import Transcripts
-    from context_bench.store.reuse import EarlierResponses
+    from context_bench.store.questions import EarlierResponses
 
 INTERRUPTED = 130
 
@@ -156,7 +154,7 @@ class Run:
             transcripts,
             unscored,
             self.reference,
-            request.dataset_timeout,
+            patience_of(request),
         )
         started = perf_counter()
         with self._ending(admission := self._admission(), feed):
@@ -167,13 +165,13 @@ class Run:
                 if transcripts is not None:
                     transcripts.close()
             if any(slot.source is not None for slot in self.slots):
-                from context_bench.runner.derived import DerivedRows
+                from context_bench.runner.stored_jobs import DerivedRows
 
                 self._tell_of_derived(admission)
                 of_run = self.store, self.slots, self.streams, self.planner.wire, workbench, request.samples, unscored
                 loop.run(DerivedRows(*of_run).jobs())
             if self.reference is not None and any(label.reference for label in self.store.labels()):
-                from context_bench.runner.rescoring_jobs import Again
+                from context_bench.runner.stored_jobs import Again
 
                 again = Again(self.store, self.slots, self.planner.wire, False, self.reference, agreement_only=True)
                 loop.run(again.jobs())
@@ -193,7 +191,7 @@ class Run:
         """Return what keeps the turns of conversations; None where no system is asked turn by turn."""
         if not any(takes_turns(slot.system) for slot in self.slots):
             return None
-        from context_bench.runner.transcript import Transcripts
+        from context_bench.runner.conversation import Transcripts
 
         return Transcripts(self.store, self.secrecy)
 
@@ -302,7 +300,8 @@ class Run:
             return None
         failures = Failures(self.request.max_failed, self.expected)
         before = {} if self.store.is_new else self.store.counts()
-        breaker = None if self.request.keep_going else Breaker(self.expected, before)
+        endpoints = {slot.number: endpoint_of(slot.system) for slot in self.slots}
+        breaker = None if self.request.keep_going else Breaker(self.expected, before, endpoints)
         self.parts.started(self.store.path)
 
         def watch(row: StoredRow) -> None:
@@ -375,17 +374,10 @@ class Run:
     def _result(self, seconds: float, skipped: int) -> EvalResult:
         rows = StoredRows(self.store, self.owner)
         labels = self.store.labels()
-        names = list(dict.fromkeys(label.dataset for label in labels))
         done = len(rows) - skipped
         config = {
             **self.config,
-            "systems": [slot.label for slot in self.slots],
-            **comparison_of(self.store),
-            "datasets": names,
-            "evaluators": [entry["id"] for entry in self.store.evaluators()],
-            "wiring": {label.label: label.plan for label in labels},
-            "metrics": [metric.name for metric in self.metrics],
-            "num_examples": sum(entry["length"] or 0 for entry in self.store.datasets()),
+            **told_of(self.store, labels, self.metrics),
             "max_workers": self.workers,
             "score_field": self.request.score_field,
             "tokenizer": self.tokenizer.name,
@@ -414,50 +406,6 @@ def check_metrics(metrics: Sequence[Metric], planner: Planner, streams: Sequence
 def _is_late(scorer: Scorer) -> bool:
     """Whether a scorer scores after the commit, and on its own: agreement has a pass of its own."""
     return is_slow(scorer) and not scorer.agrees
-
-
-def comparison_of(store: RunReader) -> dict[str, Any]:
-    """Return what a result's config says of baseline, reference, oracles, derived rows and money, where the run has them."""
-    systems = store.systems()
-    told: dict[str, Any] = {
-        trait: found
-        for trait in ("reads_gold", "derived")
-        if (found := [entry["label"] for entry in systems if entry["description"].get(trait)])
-    }
-    for entry in systems:
-        roles = {"baseline": entry["slot"] == store.baseline(), "reference": "reference" in entry["description"]}
-        told |= {role: entry["label"] for role, is_its in roles.items() if is_its}
-    if "baseline" in told:
-        told |= _pairs_of(store, told["baseline"])
-    billed = [entry["description"]["billing"] for entry in systems if "billing" in entry["description"]]
-    billing: dict[str, str] = billed[0] if billed else {}
-    told["currency"] = billing.get("currency", REPORTED_CURRENCY)
-    return told | ({"prices_date": billing["date"]} if billing.get("date") else {})
-
-
-def _pairs_of(store: RunReader, baseline: str) -> dict[str, Any]:
-    """Return which systems are held against another baseline, and which are asked otherwise than theirs, and how."""
-    systems, paired = {entry["slot"]: entry for entry in store.systems()}, store.paired()
-    held = {entry["label"]: systems[paired[slot]] for slot, entry in systems.items() if slot in paired}
-    [main] = [entry for entry in systems.values() if entry["label"] == baseline]
-    found = {
-        entry["label"]: unpaired(entry["description"], held.get(entry["label"], main)["description"])
-        for entry in systems.values()
-    }
-    told: dict[str, Any] = {"baselines": {label: other["label"] for label, other in held.items()}} if held else {}
-    unequal = {label: {name: list(pair) for name, pair in how.items()} for label, how in found.items() if how}
-    return told | ({"unpaired": unequal} if unequal else {})
-
-
-def reference_of(store: RunReader) -> Reference | None:
-    """Return the system of a run whose responses stand in for gold answers, or None."""
-    found = store.reference()
-    if found is None:
-        return None
-    from context_bench.runner.agreement import Reference
-
-    [label] = [entry["label"] for entry in store.systems() if entry["slot"] == found[0]]
-    return Reference(label, *found)
 
 
 def now() -> str:

@@ -16,7 +16,6 @@ from context_bench.bench.requests import Request
 from context_bench.bench.secrets import without_secrets
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plugins.catalog import OK, Catalog, Component
-from context_bench.plugins.loading import build
 from context_bench.protocols import BuiltSystem, Controller, DerivedJob, DerivedSlot, GovernedSystem, Governor, Preparer
 from context_bench.records import EvalRow, Usage
 from context_bench.runner.admission import bill_of
@@ -149,17 +148,15 @@ def described_parts(catalog: Catalog, request: Request) -> dict[str, dict[str, A
     """
     return {
         component.id: {
-            "kind": component.facts.part_kind if component.facts else "",
-            "version": component.facts.version if component.facts else "",
-            "distribution_version": component.distribution.version,
-            "manifest_sha256": component.distribution.manifest_hash,
+            "kind": component.said.part_kind,
+            **component.edition,
             "options": without_secrets(catalog, "run_parts", component.name, options),
         }
         for component, options in _active(catalog, request)
     }
 
 
-def load_parts(catalog: Catalog, request: Request, environ: Mapping[str, str]) -> RunParts:
+def load_parts(catalog: Catalog, request: Request) -> RunParts:
     """Return the active parts of a request, set up.
 
     Raises:
@@ -167,8 +164,8 @@ def load_parts(catalog: Catalog, request: Request, environ: Mapping[str, str]) -
     """
     found: dict[str, list[Any]] = {kind: [] for kind in _PROTOCOLS}
     for component, options in _active(catalog, request):
-        kind = component.facts.part_kind if component.facts else ""
-        part = build(component, options, environ)
+        kind = component.said.part_kind
+        part = component.build(options)
         if kind not in _PROTOCOLS or not isinstance(part, _PROTOCOLS[kind]):
             raise PluginError(
                 f"The run part {component.id} is no {kind or 'run part'}: it lacks a method. "
@@ -211,7 +208,7 @@ def with_flags_of_parts(catalog: Catalog, request: Request, given: Mapping[str, 
     """
     parts = {name: dict(options) for name, options in request.part_options.items()}
     for component in catalog.of_kind("run_parts"):
-        for option in component.facts.options.values() if component.facts else ():
+        for option in component.said.options.values():
             if (name := getattr(option, kind)) and name in given and component.called_by_id().state == OK:
                 options = parts.setdefault(component.name, {})
                 value = given[name]

@@ -20,7 +20,7 @@ from context_bench.bench.provenance import provenance
 from context_bench.bench.requests import PARAMETERS, Request
 from context_bench.bench.run import Warnings, now
 from context_bench.bench.run_parts import with_flags_of_parts
-from context_bench.errors import ConfigurationError, StoreError, UnknownNameError
+from context_bench.errors import StoreError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, install_line
 from context_bench.plugins.settings import PluginSettings
 from context_bench.results import EvalResult
@@ -29,7 +29,7 @@ from context_bench.store.connection import told_as_damage
 from context_bench.store.runfile import RunFile
 
 if TYPE_CHECKING:
-    from context_bench.store.reuse import EarlierResponses
+    from context_bench.store.questions import EarlierResponses
 
 
 def run(
@@ -128,7 +128,7 @@ def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> Requ
 
 def _earlier(places: Iterable[Path]) -> EarlierResponses:
     from context_bench.runs import run_files
-    from context_bench.store.reuse import EarlierResponses
+    from context_bench.store.questions import EarlierResponses
 
     return EarlierResponses(run_files(places))
 
@@ -144,7 +144,7 @@ def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
     declared = {
         option.flag.removeprefix("--").replace("-", "_"): option.flag
         for component in catalog.of_kind("run_parts")
-        for option in (component.facts.options.values() if component.facts else ())
+        for option in component.said.options.values()
         if option.flag
     }
     for name in arguments:
@@ -185,11 +185,6 @@ def _place(catalog: Catalog, request: Request, cache: Path | None) -> Place:
         if not path.exists():
             return _new(catalog, path)
         store = RunFile.open(path)
-        before = store.run()["config"].get("tokenizer", request.tokenizer)
-        if before != request.tokenizer:
-            raise ConfigurationError(
-                f"The run file {path} counts tokens with {before}, not with {request.tokenizer}. Name another file."
-            )
         return _old(store, store.keep_request)
     if cache is not None:
         return _new(catalog, cache / f"{now().replace(':', '').replace('+0000', 'Z')}-{uuid4().hex[:8]}.sqlite")

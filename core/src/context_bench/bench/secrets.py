@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_dataset
+from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.options import Option
-from context_bench.secrecy import REDACTED, Secrecy, is_secret_name, secrets_in, secrets_of_url
+from context_bench.secrecy import REDACTED, Secrecy, is_secret_name, redacted_url, secrets_in, secrets_of_url
+
+if TYPE_CHECKING:
+    from context_bench.bench.requests import Request
 
 _ADDRESS = re.compile(r"\S+://\S+|[^\s/@:]+:[^\s/@]+@\S+")
-_USER = re.compile(r"(?<=//)[^/?#\s]*@")
-_QUERY = re.compile(r"([?&][^=&#\s]*(?:key|token|secret|password|signature|auth)[^=&#\s]*=)[^&#\s]+", re.IGNORECASE)
 
 
 def without_secrets(catalog: Catalog, kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return options without those that the manifest calls secret, and without what a URL says of its user."""
     found = catalog.named(kind, name)
-    facts = found[0].facts if found else None
-    declared = facts.options if facts else {}
-    return _redacted(given, declared)
+    return _redacted(given, found[0].said.options if found else {})
 
 
 def safe_spec(catalog: Catalog, spec: SystemSpec) -> SystemSpec:
@@ -32,36 +32,23 @@ def safe_spec(catalog: Catalog, spec: SystemSpec) -> SystemSpec:
     return evolve(spec, options=without_secrets(catalog, "systems", spec.name, spec.options), steps=steps)
 
 
-def secrecy_of(
-    catalog: Catalog,
-    systems: Iterable[Any],
-    datasets: Iterable[Any],
-    options: Mapping[str, Mapping[str, Any]] | None,
-    environ: Mapping[str, str] | None,
-) -> Secrecy:
+def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
     """Return what takes the secrets of a run out of texts.
 
     Known are the values of options that a manifest calls secret, the environment variables that such options name, and the
     credentials in addresses. What an object keeps to itself is known to nobody else.
-
-    Args:
-        catalog: What is installed.
-        systems, datasets: Specs, those of datasets also as texts; objects among them are passed over.
-        options: Options of evaluators, by name.
-        environ: The environment.
     """
-    given = [("systems", step.name, step.options) for spec in systems for step in _steps(spec)]
-    for spec in datasets:
-        asked = parse_dataset(spec) if isinstance(spec, str) else spec
-        if isinstance(asked, DatasetSpec):
-            given.append(("datasets", asked.name, asked.options))
-    given += [("evaluators", name, values) for name, values in (options or {}).items()]
+    given = [
+        ("systems", step.name, step.options) for spec in (*request.systems, request.reader) for step in _steps(spec)
+    ]
+    given += [("datasets", one.name, one.options) for one in request.datasets if isinstance(one, DatasetSpec)]
+    given += [("evaluators", name, values) for name, values in request.options.items()]
     found: list[str] = []
     for kind, name, values in given:
         found += secret_values(catalog.named(kind, name), values)
     for component in catalog:
-        for option in component.facts.options.values() if component.facts else ():
-            value = (environ or {}).get(option.env) if option.env else None
+        for option in component.said.options.values():
+            value = os.environ.get(option.env) if option.env else None
             if option.secret and value:
                 found += secrets_in(value)
     return Secrecy(found)
@@ -71,7 +58,7 @@ def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -
     """Yield the secrets among the options of a component."""
     declared: dict[str, Option] = {}
     for component in components:
-        for name, option in component.facts.options.items() if component.facts else ():
+        for name, option in component.said.options.items():
             if name not in declared or option.secret:
                 declared[name] = option
     for name, value in options.items():
@@ -121,7 +108,7 @@ def _is_secret(name: str, declared: Mapping[str, Option]) -> bool:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str) and ("://" in value or "@" in value):
-        return _QUERY.sub(rf"\1{REDACTED}", _USER.sub(f"{REDACTED}@", value))
+        return redacted_url(value)
     if isinstance(value, Mapping):
         return _redacted(value, {})
     if isinstance(value, list | tuple):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+COMPLETION = "_CONTEXT_BENCH_COMPLETE"
+"""The environment variable by which a shell asks how words go on; click answers."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -27,9 +26,13 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(arguments: list[str], sources: list[str]) -> int:
     import gc
-    import warnings
 
-    warnings.showwarning = _in_one_line(warnings.showwarning)
+    from context_bench.cli.kept import is_listing
+
+    if not is_listing(arguments):  # which imports nobody's code
+        from context_bench.console import speak_for_python
+
+        speak_for_python()
     code = execute(arguments, sources)
     gc.freeze()  # the process ends here: what is alive need not be searched for garbage
     return code
@@ -41,20 +44,6 @@ def _left_alone() -> int:
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-
-
-def _in_one_line(show: Any) -> Any:
-    """Return what shows a warning that is meant for the user as a line, and any other as ``show`` does."""
-
-    def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if category is not UserWarning:
-            show(message, category, *where, **more)
-            return
-        from context_bench.console import warn
-
-        warn(str(message))
-
-    return show_warning
 
 
 def execute(arguments: list[str], sources: list[str] | None = None) -> int:
@@ -102,23 +91,29 @@ def _call(arguments: list[str], sources: list[str]) -> int:
         if PLAIN.issuperset(arguments[2:]):
             list_plainly(arguments[2:], sources)
             return 0
+    if arguments[:1] in (["resume"], ["rescore"]):
+        from context_bench.store.lock import refuse_where_locked
+
+        refuse_where_locked(arguments[1:])
+    import os
+
     import click
 
-    from context_bench.cli.app import app
-    from context_bench.cli.common import Catalogs
+    from context_bench.cli.groups import app
+    from context_bench.cli.options import Catalogs
     from context_bench.console import tell
 
     catalogs = Catalogs()
     out, errors = sys.stdout, sys.stderr
     try:
         result = app.main(arguments, prog_name="context-bench", standalone_mode=False, obj=catalogs)
-    except SystemExit:
-        if (
-            sys.stdout is not out
-        ):  # click puts another one in its place where nobody reads it any more, and leaves with 1
+    except SystemExit as left:
+        if sys.stdout is not out:  # click puts another one there where nobody reads it any more, and leaves with 1
             sys.stdout, sys.stderr = out, errors
             raise BrokenPipeError from None
-        raise
+        if COMPLETION not in os.environ:
+            raise
+        return int(left.code or 0)  # a shell has been told how words go on
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         if context is not None:

@@ -7,12 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import click
+from attrs import evolve
 
-from context_bench.cli.common import json_option, open_catalog, plugin_option, project_option
+from context_bench.bench.builders import describe_dataset, find_dataset
+from context_bench.bench.specs import parse_dataset
 from context_bench.cli.groups import CommandGroup
+from context_bench.cli.options import json_option, open_catalog, plugin_option, project_option
+from context_bench.cli.run import parameters_of
 from context_bench.console import say, styled, warn, wrapped, write_json
-from context_bench.plugins.catalog import OK
+from context_bench.errors import ContextBenchError, PluginError, UnknownNameError, did_you_mean
+from context_bench.plugins.catalog import OK, Catalog
+from context_bench.plugins.plan import Choice, DatasetFacts, DatasetPlan
 from context_bench.plugins.settings import load_project
+from context_bench.plugins.wiring import decide_dataset, plan_dataset
 
 
 @click.group(cls=CommandGroup)
@@ -31,56 +38,36 @@ def explain() -> None:
     help="A dataset, a file, or a label that rows carry; repeatable.",
 )
 @click.option("--tag", "tags", multiple=True, help="A tag that the dataset would have; repeatable.")
-@click.option("--evaluators", metavar="A,B", help="As in `run`.")
-@click.option("--also", multiple=True, metavar="NAME", help="As in `run`.")
-@click.option("--without", multiple=True, metavar="NAME", help="As in `run`.")
-@click.option("--allow", multiple=True, metavar="CAPABILITY", help="As in `run`.")
-@click.option("--prefix", "prefixes", multiple=True, metavar="NAME=PREFIX", help="As in `run`.")
+@parameters_of("explain")
 @click.option(
     "--given", multiple=True, metavar="FLAG", help="A flag that would be given, such as judge-url; repeatable."
 )
-@click.option("--hook", "hooks", multiple=True, metavar="NAME", help="As in `run`.")
 @json_option
 @plugin_option
 @project_option
 def wiring(
     datasets: tuple[str, ...],
     tags: tuple[str, ...],
-    evaluators: str | None,
-    also: tuple[str, ...],
-    without: tuple[str, ...],
-    allow: tuple[str, ...],
-    prefixes: tuple[str, ...],
     given: tuple[str, ...],
-    hooks: tuple[str, ...],
     as_json: bool,
     plugin_switches: tuple[str, ...],
     project_path: Path | None,
+    **flags: Any,
 ) -> int:
     """Tell which evaluators score the rows of a dataset, by which rule, and why the others do not.
 
     Nothing is imported. The exit code is 2 when a run on this dataset would stop.
     """
-    from context_bench.bench.parameters import parse_pairs
-    from context_bench.bench.wiring_report import explain_wiring
-    from context_bench.plugins.hooks import active_hooks, described_hooks
-    from context_bench.plugins.plan import Choice
+    from context_bench.bench.preparation import known_hooks
+    from context_bench.bench.project import flags_over, project_request
 
-    switches = (*plugin_switches, *(f"no:{name}" for name in without))
     project = load_project(project_path)
-    catalog = open_catalog(switches, project)
-    run = project.get("run")
-    named = [*hooks, *(run.get("hooks") or () if isinstance(run, Mapping) else ())]
-    choice = Choice(
-        None if evaluators is None else tuple(filter(None, (name.strip() for name in evaluators.split(",")))),
-        also,
-        frozenset(without),
-        frozenset(flag.removeprefix("--") for flag in given),
-        frozenset(allow),
-        parse_pairs(prefixes, "--prefix"),
-    )
+    catalog = open_catalog(plugin_switches, project, flags["without"])
+    request = flags_over(project_request(project, catalog), flags)
+    choice = request.choice(catalog)
+    choice = evolve(choice, given=choice.given | {flag.removeprefix("--") for flag in given})
     reports = [explain_wiring(catalog, dataset, tags, choice) for dataset in datasets]
-    active = described_hooks(active_hooks(catalog, named))
+    active = known_hooks(catalog, request)[1]
     if as_json:
         write_json({report["dataset"]: {**report, "hooks": active} for report in reports})
     else:
@@ -92,8 +79,6 @@ def wiring(
 
 def show_plan(plan: Any) -> None:
     """Write a plan as `explain wiring` does."""
-    from context_bench.bench.wiring_report import plan_report
-
     _show(plan_report(plan))
 
 
@@ -136,3 +121,74 @@ def _show(report: dict[str, Any]) -> None:
     for warning in report["warnings"]:
         warn(warning)
     say()
+
+
+def explain_wiring(catalog: Catalog, dataset: str, tags: tuple[str, ...], choice: Choice) -> dict[str, Any]:
+    """Return the wiring of a dataset as JSON-like values.
+
+    Args:
+        catalog: What is installed.
+        dataset: A dataset spec, a file, or any label that rows may carry.
+        tags: Tags beyond those of the dataset.
+        choice: What the user says about evaluators.
+
+    Raises:
+        ContextBenchError: The dataset is no spec, or the choice names what is not installed.
+    """
+    warnings: list[str] = []
+    facts, stop = _dataset(catalog, dataset, warnings)
+    facts = evolve(facts, tags=tuple(dict.fromkeys((*facts.tags, *tags))))
+    try:
+        plan = plan_dataset(catalog, facts, choice)
+    except ContextBenchError as error:
+        plan = DatasetPlan(facts, tuple(decide_dataset(catalog, facts, choice)), None)
+        stop = stop or error
+    report = plan_report(plan)
+    return report | {"error": str(stop) if stop else None, "warnings": [*warnings, *report["warnings"]]}
+
+
+def plan_report(plan: DatasetPlan) -> dict[str, Any]:
+    """Return a plan as JSON-like values, every evaluator with its reason."""
+    return {
+        "dataset": plan.dataset.label,
+        "names": list(plan.dataset.names),
+        "tags": list(plan.dataset.tags),
+        "headline": plan.headline,
+        "error": None,
+        "evaluators": [
+            {
+                "evaluator": decision.evaluator,
+                "wired": decision.wired,
+                "reason": decision.reason,
+                "keys": decision.keys,
+                "yields": list(decision.yields),
+                "needs_isolation": decision.wired and decision.consent == "executes-model-code",
+                "state": decision.component.state if decision.component else OK,
+                "state_reason": decision.component.reason if decision.component else "",
+                "remedy": decision.component.remedy if decision.component else "",
+            }
+            for decision in sorted(plan.decisions, key=lambda decision: (-decision.rank, decision.evaluator))
+        ],
+        "warnings": list(plan.warnings),
+    }
+
+
+def _dataset(catalog: Catalog, dataset: str, warnings: list[str]) -> tuple[DatasetFacts, ContextBenchError | None]:
+    """Return what wiring needs to know, and why a run on the dataset could not even read it."""
+    spec = parse_dataset(dataset)
+    facts = DatasetFacts(dataset, (dataset,))
+    try:
+        component, spec = find_dataset(catalog, spec)
+        facts, _ = describe_dataset(component, spec, ())
+        component.require_ok()
+    except PluginError as error:
+        return facts, error
+    except UnknownNameError as error:
+        if error.kind != "dataset":
+            raise
+        hint = did_you_mean(dataset, error.known)
+        warnings.append(
+            f"No dataset is called {dataset!r}, so it is taken for a label that rows carry. "
+            f"{hint if hint.startswith('Did') else ''}".rstrip()
+        )
+    return facts, None

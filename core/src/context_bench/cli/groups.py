@@ -1,17 +1,27 @@
-"""Command groups that packages add to: what a manifest declares is listed without an import, and imported when it is called."""
+"""The commands there are, and groups that packages add to: what a manifest declares is listed without an import."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import click
 
-from context_bench.cli.common import catalog_of_environment
+from context_bench import __version__
+from context_bench.cli.options import catalog_of_environment
 from context_bench.console import printable
 from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Component, install_line
 from context_bench.plugins.loading import load
+
+
+class Readable(click.Context):
+    """A context whose help is printable: names, summaries and helps in it come from packages."""
+
+    def get_help(self) -> str:
+        """Return the help of its command."""
+        return printable(super().get_help())
 
 
 class CommandGroup(click.Group):
@@ -19,6 +29,8 @@ class CommandGroup(click.Group):
 
     The top of the command line is the group without a name.
     """
+
+    context_class = Readable
 
     @property
     def words(self) -> str:
@@ -66,7 +78,11 @@ class CommandGroup(click.Group):
             raise UnknownNameError(
                 f"{self.words} command".strip(), name, known, f"`{ctx.command_path} --help` shows all."
             )
-        return super().resolve_command(ctx, args)
+        told, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            command = _as_group(command)
+            command.context_class = Readable
+        return told, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with their summaries; nothing is imported."""
@@ -87,13 +103,8 @@ class CommandGroup(click.Group):
     def declared(self) -> Iterator[Component]:
         """Yield the commands that packages add to this group."""
         for component in catalog_of_environment().of_kind("commands"):
-            facts = component.facts
-            if (
-                facts
-                and facts.extends is None
-                and (facts.parent or "") == self.words
-                and component.name not in self.own()
-            ):
+            said, is_free = component.said, component.name not in self.own()
+            if component.facts and said.extends is None and (said.parent or "") == self.words and is_free:
                 yield component
 
     def absent(self) -> dict[str, tuple[str, str]]:
@@ -117,13 +128,85 @@ def _loaded(found: list[Component]) -> click.Command:
             f"The command {component.id} cannot be used: its entry point {component.target} names "
             f"{type(command).__name__}, not a click command. Tell the authors of {component.distribution.name}."
         )
-    if isinstance(command, click.Group) and not isinstance(command, CommandGroup):
-        return CommandGroup(
-            component.name, command.commands, callback=command.callback, params=command.params, help=command.help
-        )
-    return command
+    return _as_group(command)
+
+
+def _as_group(command: click.Command) -> click.Command:
+    """Return a group as one of ours, whose commands are found as all others are; any other command as it is."""
+    if not isinstance(command, click.Group) or isinstance(command, CommandGroup):
+        return command
+    return CommandGroup(
+        command.name, command.commands, callback=command.callback, params=command.params, help=command.help
+    )
 
 
 def _summary(component: Component) -> str:
-    summary = component.facts.summary if component.facts else ""
+    summary = component.said.summary
     return summary if component.state == OK else f"[{component.state}] {summary}"
+
+
+_COMMANDS = {
+    "run": ("context_bench.cli.run:run", "Give a dataset's examples to systems and score the answers."),
+    "resume": ("context_bench.cli.runs:resume", "Finish a run that was interrupted."),
+    "rescore": ("context_bench.cli.runs:rescore", "Score stored responses with new or changed evaluators."),
+    "report": ("context_bench.cli.runs:report", "Show or write the result of a run file."),
+    "export": ("context_bench.cli.runs:export", "Write the rows of a run file as JSON lines."),
+    "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
+    "explain": ("context_bench.cli.explain:explain", "Tell why things are as they are."),
+    "plugins": ("context_bench.cli.plugins:plugins", "What is installed, in what state, wired to what."),
+    "datasets": ("context_bench.cli.listing:datasets", "The installed datasets."),
+    "systems": ("context_bench.cli.listing:systems", "The installed systems."),
+    "evaluators": ("context_bench.cli.listing:evaluators", "The installed evaluators."),
+    "metrics": ("context_bench.cli.listing:metrics", "The installed metrics."),
+}
+
+
+class _Top(CommandGroup):
+    """The top group: its commands are imported when they are called. Flags without a command mean ``run``."""
+
+    words = ""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if set(args) in ({"--version", "-v"}, {"--version", "--verbose"}):
+            _say_versions()
+            ctx.exit()
+        if args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+    def own(self) -> dict[str, str]:
+        return {name: summary for name, (_, summary) in _COMMANDS.items()}
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+def _say_versions() -> None:
+    """Say the version of everything that takes part, for a report of a fault."""
+    import platform
+    import sys
+
+    from context_bench.cli.options import catalog_of_environment
+    from context_bench.console import say
+
+    say(f"context-bench, version {__version__}\nPython {platform.python_version()} on {sys.platform}")
+    trouble: dict[str, list[str]] = {}
+    for component in catalog_of_environment():
+        found = trouble.setdefault(f"{component.distribution.name} {component.distribution.told_version}", [])
+        if component.condition not in ("ok", "optional"):
+            found.append(f"{component.name} {component.condition}")
+    for distribution in sorted(trouble):
+        say(f"{distribution}{': ' if trouble[distribution] else ''}{', '.join(trouble[distribution])}")
+
+
+@click.group(cls=_Top, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.version_option(__version__, prog_name="context-bench")
+def app() -> None:
+    """Measure systems that touch an LLM's context, and score what they answer.
+
+    Flags without a command mean `run`: context-bench --system identity --dataset needle.
+    """

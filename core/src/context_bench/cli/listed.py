@@ -47,7 +47,7 @@ def tell_components(catalog: Catalog, shown: Sequence[Component], as_json: bool,
         verbose: Whether to write blocks on a terminal, too.
     """
     if as_json:
-        write_json([describe(component) for component in shown])
+        write_json([describe(component) for component in shown], indent=2 if sys.stdout.isatty() else 0)
     elif sys.stdout.isatty() and not verbose:
         say("\n".join(lines_of(catalog, shown, USUAL_FIELDS, width())))
     else:

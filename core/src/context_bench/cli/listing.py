@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from context_bench.cli.common import Command, json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
 from context_bench.cli.listed import listing, scorers
+from context_bench.cli.options import Command, json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.console import say, styled, wrapped, write_json
 from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component, singular
@@ -52,7 +52,7 @@ def _scored_by(component: Component, catalog: Catalog) -> dict[str, Any]:
 
 def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
     """Return what a run on a dataset would score, why, and one of its examples, which its package brings."""
-    from context_bench.bench.wiring_report import explain_wiring
+    from context_bench.cli.explain import explain_wiring
     from context_bench.plugins.plan import Choice
 
     report = explain_wiring(catalog, dataset.name, (), Choice())
@@ -63,7 +63,7 @@ def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
     if path and path.is_file():
         try:
             found["one_example"] = json.loads(path.read_text("utf-8"))[dataset.name]
-        except (OSError, ValueError, LookupError, TypeError) as error:
+        except (OSError, ValueError, RecursionError, LookupError, TypeError) as error:
             found["one_example"] = {"cannot be read": f"{path}: {type(error).__name__}: {error}"}
     return found
 

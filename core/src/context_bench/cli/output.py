@@ -9,10 +9,10 @@ from typing import Any, TextIO, cast
 
 import click
 
-from context_bench.cli.declared_options import flag_values
+from context_bench.cli.options import flag_values
 from context_bench.console import Screen, say, tell
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError
-from context_bench.plugins.catalog import OK, Catalog, Component
+from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix
 from context_bench.plugins.loading import build, load
 from context_bench.plugins.options import read_options
 from context_bench.protocols import Reporter
@@ -105,7 +105,7 @@ def _is_brief() -> bool:
 
 def _reporter(catalog: Catalog, name: str, flags: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> Reporter:
     component = catalog.find("reporters", name)
-    declared = component.facts.options if component.facts else {}
+    declared = component.said.options
     options = {option: value for option, value in (own or {}).items() if option in declared}
     options |= {name: flags[option.flag] for name, option in declared.items() if option.flag and option.flag in flags}
     reporter = build(component, options)
@@ -117,13 +117,10 @@ def _reporter(catalog: Catalog, name: str, flags: Mapping[str, Any], own: Mappin
 def _format_of(catalog: Catalog, path: Path) -> str:
     if not path.parent.is_dir():
         raise ConfigurationError(f"There is no folder {path.parent} for the report {path.name}.")
-    claims = dict(SUFFIXES)
-    for component in catalog.of_kind("reporters"):
-        for suffix in component.facts.files if component.facts else ():
-            claims.setdefault(suffix, component.id)
-    if path.suffix.lower() not in claims:
-        raise UnknownNameError("report suffix", path.suffix or path.name, claims)
-    return claims[path.suffix.lower()]
+    suffix, claims = path.suffix.lower(), catalog.suffixes("reporters")
+    if suffix not in SUFFIXES and suffix not in claims:
+        raise UnknownNameError("report suffix", path.suffix or path.name, [*SUFFIXES, *claims])
+    return SUFFIXES.get(suffix) or of_suffix(catalog, "reporters", suffix).id
 
 
 def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) -> int:
@@ -134,7 +131,7 @@ def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) ->
     """
     values, codes = flag_values(flags), [0]
     for component in _extending(catalog, "run"):
-        declared = component.facts.options if component.facts else {}
+        declared = component.said.options
         given = {name: values[option.flag] for name, option in declared.items() if option.flag in values}
         if given:
             code = _called(component, result, **read_options(declared, given, f"command {component.name}"))
@@ -144,7 +141,7 @@ def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) ->
 
 def _extending(catalog: Catalog, what: str) -> list[Component]:
     found = catalog.of_kind("commands")
-    return [one for one in found if one.state == OK and one.facts is not None and one.facts.extends == what]
+    return [one for one in found if one.state == OK and one.said.extends == what]
 
 
 def _called(component: Component, *arguments: Any, **options: Any) -> Any:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from context_bench.cli.common import json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.cli.groups import CommandGroup
 from context_bench.cli.listed import FIELDS, USUAL_FIELDS, lines_of, tell_components
 from context_bench.cli.listing import table
+from context_bench.cli.options import json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.console import say, write_json
 from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import OPTIONAL, PACKAGE_HINT, STATES, Catalog, Component
@@ -67,7 +67,7 @@ def list_plugins(
     shown = [component for component in catalog if kind in (None, component.kind)]
     shown = [component for component in shown if not states or {component.condition, component.state} & set(states)]
     if wired_to is not None:
-        from context_bench.bench.wiring_report import explain_wiring
+        from context_bench.cli.explain import explain_wiring
         from context_bench.plugins.plan import Choice
 
         report = explain_wiring(catalog, wired_to, (), Choice())

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import click
-from attrs import evolve
 
 from context_bench import __version__
 from context_bench.bench.project import request_of_flags
 from context_bench.bench.requests import PARAMETERS, Request
-from context_bench.cli.common import open_catalog, plugin_option, project_option, warn
-from context_bench.cli.declared_options import DeclaredOptions, with_declared_flags
+from context_bench.cli.options import DeclaredOptions, open_catalog, plugin_option, project_option, with_declared_flags
 from context_bench.cli.output import Reports, format_option, output_option
-from context_bench.console import say, tell
+from context_bench.console import Screen, say, tell, warn
 from context_bench.errors import ConfigurationError, MetricError, RunStoppedError
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.settings import load_project
-
-_ALLOWED = 0.01
+from context_bench.plugins.settings import LOCK_FILE, load_project
 
 
 def parameters_of(command: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -41,6 +38,9 @@ set_option = click.option(
     multiple=True,
     metavar="PATH=VALUE",
     help="Set anything: evaluators.judge.model=NAME; repeatable.",
+)
+_lock_file_option = click.option(
+    "--lock-file", type=click.Path(path_type=Path, dir_okay=False), help=f"Lock file.  [default: {LOCK_FILE}]"
 )
 _proxy_options = (
     click.option(
@@ -67,9 +67,7 @@ def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @request_options
 @click.option("--dry-run", is_flag=True, help="Show the plan - which evaluators score what, and why - and stop.")
 @click.option("--locked", "is_locked", is_flag=True, help="Stop when the wiring differs from the lock file.")
-@click.option(
-    "--lock-file", type=click.Path(path_type=Path, dir_okay=False), help="Lock file.  [default: context-bench.lock]"
-)
+@_lock_file_option
 @output_option
 @format_option
 def run(
@@ -87,14 +85,14 @@ def run(
     from context_bench.bench import runs
     from context_bench.bench.preparation import derived_lines, known_hooks, plan
     from context_bench.bench.run_parts import described_parts
+    from context_bench.plugins.wiring import broken_plugins
 
     project = load_project(flags["project_path"])
     catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
-    request = request_of(catalog, project, flags)
-    lock_path = (lock_file or _usual_lock_file()) if is_locked else None
-    allowed = _ALLOWED if request.max_failed is None else request.max_failed
-    request = evolve(request, max_failed=allowed, locked=None if lock_path is None else str(lock_path))
-    _warn_of_broken(catalog)
+    lock_path = lock_file or Path(LOCK_FILE) if is_locked else None
+    request = request_of(catalog, project, {**flags, "locked": lock_path and str(lock_path)})
+    for line in broken_plugins(catalog):
+        warn(line)
     parts = described_parts(catalog, request)
     plans = plan(catalog, request, warn if dry_run else None)
     if lock_path is not None and dry_run:
@@ -117,9 +115,10 @@ def run(
             say(f"{name} reads gold: it is shown the right answers.")
         return 0
     reports = Reports(catalog, outputs, result_format, flags)
-    path = Path(request.run_file) if request.run_file else _default_path(request)
+    path = request.run_path()
     try:
-        result = runs.run(catalog, request, path, on_warning=warn)
+        with redirect_stdout(cast("TextIO", Screen(aside=True))):  # which is for results, whatever plugins print
+            result = runs.run(catalog, request, path, on_warning=warn)
     except RunStoppedError as error:
         return stopped(error)
     except MetricError as error:
@@ -131,21 +130,19 @@ def run(
 
     reports.write(result)
     tell(f"Run file: {path}")
-    code = failed_share(result, allowed, path) or result.config.get("exit_code", 0)
+    code = failed_share(result, path) or result.config.get("exit_code", 0)
     return after_run(catalog, result, flags) or code
 
 
 @click.command(cls=DeclaredOptions)
 @request_options
-@click.option(
-    "--lock-file", type=click.Path(path_type=Path, dir_okay=False), help="Lock file.  [default: context-bench.lock]"
-)
+@_lock_file_option
 @click.option("--label", "labels", multiple=True, help="Lock a label that rows carry too; repeatable.")
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     """Write down which evaluators score which dataset, so that `run --locked` notices any change."""
-    from context_bench.bench.preparation import known_hooks, plan
+    from context_bench.bench.preparation import known_hooks, known_metrics, plan
     from context_bench.bench.run_parts import described_parts
-    from context_bench.plugins.lock import FILE_NAME, write_lock
+    from context_bench.plugins.lock import write_lock
 
     project = load_project(flags["project_path"])
     catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
@@ -153,7 +150,7 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     if not request.datasets and not labels:
         raise ConfigurationError("There is no dataset to lock. Name one with --dataset, or a label with --label.")
     plans = plan(catalog, request, warn, labels)
-    path = lock_file or Path(FILE_NAME)
+    path = lock_file or Path(LOCK_FILE)
     parts = described_parts(catalog, request)
     write_lock(
         path,
@@ -161,6 +158,7 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
         __version__,
         parts,
         known_hooks(catalog, request)[1],
+        known_metrics(catalog, request)[1],
     )
     say(f"Locked {', '.join(plans)} in {path}.")
 
@@ -173,8 +171,10 @@ def stopped(error: RunStoppedError) -> int:
     return error.exit_code
 
 
-def failed_share(result: Any, allowed: float, path: Path) -> int:
-    """Say how many rows failed and why, and return exit code 12 when they are more than the allowed share."""
+def failed_share(result: Any, path: Path) -> int:
+    """Say how many rows failed and why, and return exit code 12 when they are more than may."""
+    allowed = result.config["request"].get("max_failed")
+    allowed = PARAMETERS["max_failed"].usual if allowed is None else allowed
     rows = sum(values.get("num_rows", 0) for values in result.summary.values())
     failed = sum(values.get("num_failed", 0) for values in result.summary.values())
     if not failed:
@@ -196,37 +196,3 @@ def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str,
     """Return what the project file and the flags of :func:`request_options` ask for."""
     request = request_of_flags(catalog, project, flags)
     return with_declared_flags(catalog, request, flags)  # type: ignore[no-any-return]
-
-
-def _default_path(request: Any) -> Path:
-    from datetime import datetime
-
-    from context_bench.bench.specs import SystemSpec
-
-    names = [
-        spec.label or spec.name
-        for spec in (*request.systems[:2], *request.datasets[:1])
-        if isinstance(spec, SystemSpec) or spec
-    ]
-    slug = "-".join(
-        "".join(c if c.isalnum() else "-" for c in Path(name).name.partition(".")[0]).strip("-") for name in names
-    )
-    folder = Path("runs")
-    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{slug[:60] or 'run'}"
-    path, number = folder / f"{stem}.sqlite", 2
-    while path.exists():
-        path, number = folder / f"{stem}-{number}.sqlite", number + 1
-    return path
-
-
-def _warn_of_broken(catalog: Catalog) -> None:
-    from context_bench.plugins.wiring import broken_plugins
-
-    for line in broken_plugins(catalog):
-        warn(line)
-
-
-def _usual_lock_file() -> Path:
-    from context_bench.plugins.lock import FILE_NAME
-
-    return Path(FILE_NAME)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import click
 
-from context_bench.cli.common import open_catalog, plugin_option, project_option, warn
-from context_bench.cli.declared_options import GovernorOptions, ReportOptions, with_declared_flags
+from context_bench.cli.options import (
+    GovernorOptions,
+    ReportOptions,
+    open_catalog,
+    plugin_option,
+    project_option,
+    with_declared_flags,
+)
 from context_bench.cli.output import Reports, format_option, output_option
 from context_bench.cli.run import parameters_of, set_option
-from context_bench.console import write_json
+from context_bench.console import Screen, warn, write_json
 from context_bench.errors import RunStoppedError
 from context_bench.plugins.settings import load_project
 from context_bench.records import Completeness
@@ -45,22 +52,18 @@ def resume(
     from context_bench.bench.requests import Request
     from context_bench.cli.run import failed_share, stopped
 
-    allowed = 0.01
-
     def change(request: Request) -> Request:
-        nonlocal allowed
-        request = with_declared_flags(catalog, flags_over(request, flags), flags)
-        allowed = allowed if request.max_failed is None else request.max_failed
-        return request
+        return with_declared_flags(catalog, flags_over(request, flags), flags)  # type: ignore[no-any-return]
 
     catalog = open_catalog(plugin_switches, load_project(project_path))
     reports = Reports(catalog, outputs, result_format)
     try:
-        result = runs.resume(catalog, run_file, change=change, on_warning=warn)
+        with redirect_stdout(cast("TextIO", Screen(aside=True))):
+            result = runs.resume(catalog, run_file, change=change, on_warning=warn)
     except RunStoppedError as error:
         return stopped(error)
     reports.write(result)
-    return failed_share(result, allowed, run_file)
+    return failed_share(result, run_file)
 
 
 @click.command()
@@ -95,7 +98,9 @@ def rescore(
 
     catalog = open_catalog(plugin_switches, load_project(project_path))
     reports = Reports(catalog, outputs, result_format)
-    reports.write(score_again(catalog, run_file, change, force=force, on_warning=warn))
+    with redirect_stdout(cast("TextIO", Screen(aside=True))):
+        result = score_again(catalog, run_file, change, force=force, on_warning=warn)
+    reports.write(result)
 
 
 @click.command(cls=ReportOptions)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    from context_bench.facade import resolve
+    from context_bench.plugins.loading import resolve
 
     value = resolve("evaluators", __name__, name)
     globals()[name] = value
@@ -21,6 +21,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from context_bench.facade import exported_names
+    from context_bench.plugins.loading import exported_names
 
     return exported_names("evaluators")

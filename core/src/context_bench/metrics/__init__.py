@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from context_bench.metrics.calls import (
+    CompressionRatio,
+    CostOfPass,
+    Latency,
+    PromptTokens,
+    SpeedRank,
+    TimeToFirstToken,
+    TrueCompression,
+    Waiting,
+)
 from context_bench.metrics.scores import (
     Agreement,
     Counts,
@@ -12,8 +22,6 @@ from context_bench.metrics.scores import (
     check_score_field,
     percentile,
 )
-from context_bench.metrics.speed import Latency, SpeedRank, TimeToFirstToken, Waiting
-from context_bench.metrics.tokens import CompressionRatio, CostOfPass, PromptTokens, TrueCompression
 
 __all__ = [
     "Agreement",

@@ -18,6 +18,7 @@ from context_bench.errors import ConfigurationError, ContextBenchError
 from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component
 from context_bench.plugins.component_metadata import SummaryValue
 from context_bench.plugins.loading import build
+from context_bench.plugins.settings import CORE
 from context_bench.protocols import Metric
 from context_bench.records import EvalRow
 
@@ -102,6 +103,26 @@ def metrics_for(
     return list(found)
 
 
+def active_metrics(
+    catalog: Catalog,
+    request_metrics: Sequence[str | Metric] | None,
+    also_metrics: Sequence[str | Metric],
+    without: Iterable[str],
+) -> tuple[list[Component], set[str]]:
+    """Return the metrics of packages that a run computes, and the ids of those that are asked for by name; none is imported.
+
+    Raises:
+        ContextBenchError: A name is unknown, or contested.
+    """
+    left_out, asked = set(without), [one for one in (*(request_metrics or ()), *also_metrics) if isinstance(one, str)]
+    named = [catalog.find("metrics", _parsed(one)[0]) for one in asked]
+    usual = [
+        c for c in catalog.of_kind("metrics") if request_metrics is None and _is_default(c) and not left_out & c.names
+    ]
+    found = {c.id: c for c in (*usual, *named) if c.distribution.name != CORE}
+    return [found[name] for name in sorted(found)], {c.id for c in named if c.id in found}
+
+
 def stored_metrics(
     catalog: Catalog, recorded: Sequence[Mapping[str, Any]], changes: Mapping[str, Any]
 ) -> tuple[list[Metric], list[Mapping[str, Any]]]:
@@ -163,7 +184,7 @@ def core_values() -> Mapping[str, Mapping[str, SummaryValue]]:
 def _is_default(component: Component) -> bool:
     """Whether a metric is on by default, and nobody switched it off."""
     usable = component.state != BLOCKED and component.outranked_by is None
-    return usable and component.facts is not None and component.facts.default
+    return usable and component.said.default
 
 
 def _of(catalog: Catalog, one: str | Metric, shared: Mapping[str, Any]) -> RunMetric:
@@ -197,16 +218,14 @@ def _parsed(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _built(component: Component, options: Mapping[str, Any], shared: Mapping[str, Any]) -> RunMetric:
-    facts = component.facts
-    declared = facts.options if facts else {}
+    declared = component.said.options
     given = {**{name: value for name, value in shared.items() if name in declared}, **options}
     metric = build(component, given)
     if not _is_metric(metric):
         raise ConfigurationError(
             f"Metric {component.id} is no metric: it has no name, or none of compute(), compute_columns() and compare()."
         )
-    values = facts.values if facts else {}
-    return RunMetric(metric, values, component.id, component.distribution.version, given)
+    return RunMetric(metric, component.said.values, component.id, component.distribution.version, given)
 
 
 def _value(key: str, found: Any) -> SummaryValue:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, overload
 
 from context_bench.aggregation import Columns, read_columns
 from context_bench.answers import UNREADABLE
@@ -12,7 +13,7 @@ from context_bench.metrics.registry import RunMetric
 from context_bench.metrics.scores import check_score_field
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
-from context_bench.row_sequences import ChosenRows, StoredRows
+from context_bench.runs import StoredRows
 
 SCORES = "scores"
 """Key of a summary under which every score of every evaluator stands."""
@@ -88,6 +89,32 @@ def summarise(
         for one in dict.fromkeys((baseline, *(paired or {}).values())):
             findings += weak_baseline(columns_by_system, one)
     return summary
+
+
+class ChosenRows(Sequence[EvalRow]):
+    """Those of some rows that a function keeps, each read when it is asked for."""
+
+    def __init__(self, rows: Sequence[EvalRow], keep: Callable[[EvalRow], bool]) -> None:
+        self._rows, self._keep = rows, keep
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[EvalRow]:
+        yield from filter(self._keep, self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> EvalRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[EvalRow]: ...
+    def __getitem__(self, index: int | slice) -> EvalRow | Sequence[EvalRow]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        if index < 0:
+            index += len(self)
+        for row in islice(self, index, None) if index >= 0 else ():
+            return row
+        raise IndexError(f"there are {len(self)} rows, and none at {index}")
 
 
 def _sources(columns: Columns) -> dict[str, dict[str, dict[str, Any]]]:

@@ -107,7 +107,7 @@ def _read(stream: IO[bytes], said: SimpleQueue[Any]) -> None:
     while line := stream.readline(_LONGEST_LINE):
         try:
             said.put(json.loads(line))
-        except ValueError:
+        except (ValueError, RecursionError):
             break
     said.put(_END)
 

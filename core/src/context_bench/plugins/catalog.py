@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from context_bench.errors import PluginError, UnknownNameError
@@ -55,9 +56,15 @@ class Distribution(NamedTuple):
     @property
     def manifest_hash(self) -> str:
         """SHA-256 of the manifest in hexadecimal; empty when there is none."""
-        from hashlib import sha256
+        return _sha256(self.manifest_source) if self.manifest_source else ""
 
-        return sha256(self.manifest_source).hexdigest() if self.manifest_source else ""
+
+@lru_cache(maxsize=256)
+def _sha256(source: bytes) -> str:
+    """Return a digest once for the many components of a manifest."""
+    from hashlib import sha256
+
+    return sha256(source).hexdigest()
 
 
 class Component(NamedTuple):
@@ -100,9 +107,19 @@ class Component(NamedTuple):
         return frozenset({self.name, self.id, self.distribution.name})
 
     @property
+    def said(self) -> Facts:
+        """What its manifest says; facts without content where it has none."""
+        return self.facts or Facts(self.kind, self.name)
+
+    @property
+    def edition(self) -> dict[str, str]:
+        """What tells it from another edition of itself."""
+        return edition(self.said.version, self.distribution.version, self.distribution.manifest_hash)
+
+    @property
     def capabilities(self) -> tuple[str, ...]:
         """What it needs, as its manifest says."""
-        return self.facts.capabilities if self.facts else ()
+        return self.said.capabilities
 
     @property
     def condition(self) -> str:
@@ -249,6 +266,14 @@ class Catalog:
             raise contested(kind, name, [component.id for component in usable])
         return (usable or [c for c in found if c.state != BLOCKED] or found)[0]
 
+    def suffixes(self, kind: str) -> dict[str, list[Component]]:
+        """Return the components of a kind that say whose files end so: usable ones, or where there is none, the others."""
+        claims: dict[str, list[Component]] = {}
+        for component in self.of_kind(kind):
+            for suffix in component.said.files:
+                claims.setdefault(suffix, []).append(component.called_by_id())
+        return {suffix: [one for one in found if one.state == OK] or found for suffix, found in claims.items()}
+
     def unknown(self, kind: str, name: str) -> UnknownNameError:
         """Return the error for a name that nothing of a kind has; it suggests close ones, and says what is damaged."""
         from context_bench.plugins.damaged import told_of_damaged
@@ -272,6 +297,26 @@ class Catalog:
                 distribution = ours[short][1]
                 return f"{short!r} comes with {distribution}: `{install_line(distribution)}`."
         return PACKAGE_HINT
+
+
+def edition(version: str, distribution_version: str = "", manifest_sha256: str = "") -> dict[str, str]:
+    """Return what a run records of the edition of a component, or of an object that is none."""
+    return {"version": version, "distribution_version": distribution_version, "manifest_sha256": manifest_sha256}
+
+
+def of_suffix(catalog: Catalog, kind: str, suffix: str) -> Component:
+    """Return the component of a kind that files with a suffix are for.
+
+    Raises:
+        PluginError: Several packages say that they are.
+    """
+    found = catalog.suffixes(kind)[suffix]
+    if len(found) > 1:
+        ids = [component.id for component in found]
+        raise PluginError(
+            f"Files with {suffix} are claimed by the {kind} {' and '.join(ids)}. Switch one off: -p no:{ids[-1]}."
+        )
+    return found[0]
 
 
 def contested(kind: str, name: str, ids: Iterable[str]) -> PluginError:

@@ -31,8 +31,8 @@ PART_KINDS = ("preparer", "governor", "derived-job", "controller")
 HOOKS = ("run_started", "row_finished", "run_finished", "adjust_wiring")
 """What a hook can implement, as ``context_bench_NAME``; :mod:`context_bench.plugins.hooks` says what each of them does."""
 
-EXTENSIBLE = ("run", "table", "result")
-"""What a command can extend, instead of being one: the options of ``run``, the sections of the table, methods of a result."""
+EXTENSIBLE = ("run", "table", "result", "report")
+"""What a command can extend: options of ``run``, sections of the table, methods of a result, pictures of a report."""
 
 CAPABILITIES = ("network", "subprocess", "executes-model-code", "model-download")
 """What a component can need, beside ``env:NAME``."""

@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING
 
 from context_bench.plugins.catalog import INVALID, PACKAGE, Component, Distribution, reinstallation, singular
 from context_bench.plugins.component_metadata import KINDS
-from context_bench.plugins.installed import GROUP_PREFIX, Copy, UnreadableDistributionError, installed_distributions
+from context_bench.plugins.installed import (
+    GROUP_PREFIX,
+    Copy,
+    UnreadableDistributionError,
+    UnreadableFileError,
+    installed_distributions,
+    read_small_file,
+)
 from context_bench.plugins.manifest import FILE_NAME
-from context_bench.plugins.small_files import UnreadableFileError, read_small_file
 
 if TYPE_CHECKING:
     from context_bench.plugins.catalog import Catalog

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from context_bench.plugins.catalog import Component, singular
-from context_bench.plugins.component_metadata import Facts
+from context_bench.plugins.component_metadata import WireRule
+
+_OF_EVERY_KIND = (
+    "summary",
+    "class_name",
+    "version",
+    "deterministic",
+    "capabilities",
+    "extra",
+    "options",
+    "more_options",
+)
+_OF_KIND = {
+    "evaluators": ("primary", "scores", "needs", "wire", "cpu_bound"),
+    "datasets": (
+        *("primary", "tags", "splits", "configs", "default_config", "licence", "homepage", "citation", "language"),
+        *("sizes", "inputs", "gold", "by_config", "card", "fields", "files"),
+    ),
+    "systems": ("system_kind", "reads", "reads_gold"),
+    "commands": ("parent", "extends"),
+    "hooks": ("implements",),
+    "run_parts": ("part_kind",),
+}
+_OF_OPTION = ("type", "default", "help", "secret", "choices", "flag", "env", "required")
+_CALLED = {"class_name": "class", "wire": "wired_to"}
 
 
 def describe(component: Component) -> dict[str, Any]:
     """Return everything the catalog knows about a component as JSON-like values."""
-    facts = component.facts
+    facts, distribution = component.facts, component.distribution
     told: dict[str, Any] = {
         "id": component.id,
         "kind": singular(component.kind),
@@ -19,81 +44,35 @@ def describe(component: Component) -> dict[str, Any]:
         "optional": component.lacks_extra,
         "reason": component.reason,
         "remedy": component.remedy,
-        "distribution": component.distribution.name,
-        "distribution_version": component.distribution.version,
-        "location": component.distribution.location,
-        "editable": component.distribution.editable,
-        "manifest": component.distribution.manifest_path,
-        "manifest_sha256": component.distribution.manifest_hash,
+        "distribution": distribution.name,
+        "distribution_version": distribution.version,
+        "location": distribution.location,
+        "editable": distribution.editable,
+        "manifest": distribution.manifest_path,
+        "manifest_sha256": distribution.manifest_hash,
         "entry_point": component.target,
-        "warnings": list(component.distribution.warnings),
+        "warnings": list(distribution.warnings),
     }
     if facts is None:
         return told
-    told |= {
-        "summary": facts.summary,
-        "class": facts.class_name,
-        "version": facts.version,
-        "deterministic": facts.deterministic,
-        "capabilities": list(facts.capabilities),
-        "extra": facts.extra,
-        "options": {
-            option.name: {
-                "type": option.type,
-                "default": None if option.secret else option.default,
-                "help": option.help,
-                "secret": option.secret,
-                "choices": list(option.choices),
-                "flag": option.flag,
-                "env": option.env,
-                "required": option.required,
-            }
-            for option in facts.options.values()
-        },
-        "more_options": facts.more_options,
+    options = {
+        name: {key: getattr(option._replace(default=None) if option.secret else option, key) for key in _OF_OPTION}
+        for name, option in facts.options.items()
     }
-    return told | _of_its_kind(component.kind, facts)
+    found = {**facts._asdict(), "options": options}
+    names = (*_OF_EVERY_KIND, *_OF_KIND.get(component.kind, ()))
+    told |= {_CALLED.get(name, name): _plain(found[name]) for name in names}
+    if component.kind == "hooks":
+        told["active"] = "installed" if facts.only_watches else "named"
+    return told
 
 
-def _of_its_kind(kind: str, facts: Facts) -> dict[str, Any]:
-    """Return what only components of a kind have."""
-    if kind == "evaluators":
-        return {
-            "primary": facts.primary,
-            "scores": {
-                key: {"range": list(score.range), "better": score.better, "aggregate": score.aggregate}
-                for key, score in facts.scores.items()
-            },
-            "needs": {side: list(names) for side, names in facts.needs.items()},
-            "wired_to": [str(rule) for rule in facts.wire],
-            "cpu_bound": facts.cpu_bound,
-        }
-    if kind == "datasets":
-        return {
-            "primary": facts.primary,
-            "tags": list(facts.tags),
-            "splits": list(facts.splits),
-            "configs": list(facts.configs),
-            "default_config": facts.default_config,
-            "licence": facts.licence,
-            "homepage": facts.homepage,
-            "citation": facts.citation,
-            "language": list(facts.language),
-            "sizes": dict(facts.sizes),
-            "inputs": list(facts.inputs),
-            "gold": list(facts.gold),
-            "by_config": {name: dict(found) for name, found in facts.by_config.items()},
-            "card": dict(facts.card) if facts.card else None,
-            "fields": list(facts.fields),
-            "files": list(facts.files),
-        }
-    if kind == "systems":
-        reads = None if facts.reads is None else list(facts.reads)
-        return {"system_kind": facts.system_kind, "reads": reads, "reads_gold": facts.reads_gold}
-    if kind == "commands":
-        return {"parent": facts.parent, "extends": facts.extends}
-    if kind == "hooks":
-        return {"implements": list(facts.implements), "active": "installed" if facts.only_watches else "named"}
-    if kind == "run_parts":
-        return {"part_kind": facts.part_kind}
-    return {}
+def _plain(value: Any) -> Any:
+    """Return what a manifest says as JSON-like values; a rule as a sentence."""
+    if isinstance(value, WireRule):
+        return str(value)
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value

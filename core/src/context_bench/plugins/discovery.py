@@ -31,17 +31,19 @@ from context_bench.plugins.installed import (
     GROUP_PREFIX,
     Copy,
     UnreadableDistributionError,
+    UnreadableFileError,
     copies,
     distribution_sources,
     installed_distributions,
+    is_name,
     is_target,
     missing_requirements,
     path_sources,
+    read_small_file,
 )
 from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
 from context_bench.plugins.ownership import settle_contests, settle_groups
 from context_bench.plugins.settings import CORE, CURRENT_DIRECTORY_VARIABLE, PluginSettings
-from context_bench.plugins.small_files import UnreadableFileError, read_small_file
 
 Verdict = tuple[str, str, str]
 """State, reason and remedy."""
@@ -73,7 +75,9 @@ def _behind_a_border(
     try:
         if not any(copy.entry_points() for copy in distributions):
             return []
-        return list(_components(name, distributions, installed, settings, sources))
+        if is_name(name):
+            return list(_components(name, distributions, installed, settings, sources))
+        reason = f"{distributions[0].place!r} is named after no distribution"
     except UnreadableDistributionError as error:
         reason = str(error)
     except Exception as error:  # noqa: BLE001 - files of somebody else's
@@ -81,7 +85,8 @@ def _behind_a_border(
     used = distributions[0]
     found = Component(PACKAGE, name, Distribution(name, used.version, used.folder), "")
     block = settings.blocked_by(found.names)
-    return [found.with_state(BLOCKED, *block) if block else found.with_state(INVALID, reason, reinstallation(name))]
+    remedy = reinstallation(name) if is_name(name) else "remove that folder: no installer made it"
+    return [found.with_state(BLOCKED, *block) if block else found.with_state(INVALID, reason, remedy)]
 
 
 class _Package(NamedTuple):
@@ -148,6 +153,11 @@ def _judge(
         return component.with_state(BLOCKED, *block)
     if verdict is not None:
         return component.with_state(*verdict)
+    if not is_name(component.name):
+        told = f"{component.name[:80]!r} is no name: it begins with a letter or digit, and has only those, '-', '_' and '.'"
+        return component.with_state(
+            INVALID, told, f"tell the authors of {name}, or uninstall it: `pip uninstall {name}`"
+        )
     if not seen.exists:
         return component.with_state(
             INVALID,

@@ -152,7 +152,7 @@ def active_hooks(catalog: Catalog, named: Collection[str]) -> list[Component]:
     for component in chosen.values():
         component.require_ok()
     for component in catalog.of_kind("hooks"):
-        if component.state == OK and component.facts is not None and component.facts.only_watches:
+        if component.state == OK and component.said.only_watches:
             chosen.setdefault(component.id, component)
     return [chosen[name] for name in sorted(chosen)]
 
@@ -161,10 +161,8 @@ def described_hooks(components: Iterable[Component]) -> dict[str, dict[str, Any]
     """Return what plan, lock and run file say of hooks, by their ids."""
     return {
         component.id: {
-            "version": component.facts.version if component.facts else "",
-            "distribution_version": component.distribution.version,
-            "manifest_sha256": component.distribution.manifest_hash,
-            "implements": list(component.facts.implements) if component.facts else [],
+            **component.edition,
+            "implements": list(component.said.implements),
             "capabilities": list(component.capabilities),
         }
         for component in components
@@ -185,7 +183,7 @@ def _manager() -> Any:
 
 def _check(manager: Any, component: Component) -> None:
     """Refuse a hook that does more than its manifest says."""
-    declared = component.facts.implements if component.facts else ()
+    declared = component.said.implements
     callers = manager.get_hookcallers(manager.get_plugin(component.id)) or ()
     for caller in sorted(callers, key=lambda caller: str(caller.name)):
         name = caller.name.removeprefix(f"{PROJECT}_")

@@ -2,7 +2,7 @@
 
 Folders of the path are looked at directly, which costs a third of what importlib_metadata takes to be imported; that is asked
 only about what is no folder, such as archives, and about finders that bring distributions of their own. Every file is read as
-something that a stranger wrote: see :mod:`context_bench.plugins.small_files`.
+something that a stranger wrote: see :mod:`context_bench.plugins.installed`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
-
-from context_bench.plugins.small_files import LARGEST, UnreadableFileError, read_small_file
 
 GROUP_PREFIX = "context_bench."
 _UNQUOTED = str.maketrans("", "", "\"' ()")
@@ -29,6 +27,11 @@ def is_target(value: str) -> bool:
     module, colon, attribute = value.partition("[")[0].partition(":")
     parts = [*module.strip().split("."), *(attribute.strip().split(".") if colon else ())]
     return all(part.isidentifier() for part in parts)
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a component or a distribution, in whose remedy it stands as a word of a command."""
+    return text[:1].isalnum() and all(letter.isalnum() or letter in "-_." for letter in text)
 
 
 class EntryPoint(NamedTuple):
@@ -315,3 +318,64 @@ def _is_same(folder: str, other: str) -> bool:
 def _lies_in(folder: str, places: list[str]) -> bool:
     real = os.path.join(os.path.realpath(folder), "")
     return any(real.startswith(os.path.join(os.path.realpath(place), "")) for place in places)
+
+
+LARGEST = 2**20
+"""Bytes that a file of a distribution's metadata, or a manifest, may have."""
+
+
+class UnreadableFileError(Exception):
+    """A file is none that is read; the text says why, without the file's name."""
+
+
+def read_small_file(path: str) -> bytes | None:
+    """Return what a file holds; None when there is none.
+
+    Raises:
+        UnreadableFileError: It is no regular file, is larger than 1 MiB, or may not be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise UnreadableFileError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        found = os.fstat(descriptor)
+        if found.st_mode & 0o170000 != 0o100000:
+            raise UnreadableFileError("it is no regular file")
+        content = b"" if found.st_size > LARGEST else os.read(descriptor, LARGEST + 1)
+    except OSError as error:
+        raise UnreadableFileError(f"it cannot be read: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+    if max(found.st_size, len(content)) > LARGEST:
+        raise UnreadableFileError("it is larger than 1 MiB")
+    return content
+
+
+def read_toml(source: bytes) -> dict[str, Any]:
+    """Return what a TOML document holds, whoever wrote it: in bounded time, and with one kind of error.
+
+    Raises:
+        UnreadableFileError: It is no TOML, or its keys or lists are nested too deeply.
+    """
+    import tomli
+
+    if _is_too_dotted(source):
+        raise UnreadableFileError("no valid TOML: its keys are nested too deeply")
+    try:
+        return tomli.loads(source.decode("utf-8-sig"))
+    except RecursionError:
+        raise UnreadableFileError("no valid TOML: its lists or tables are nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and numbers of thousands of digits
+        raise UnreadableFileError(f"no valid TOML: {error}") from error
+
+
+def _is_too_dotted(source: bytes) -> bool:
+    """Whether reading the text would take seconds: for a dotted key that takes the square of its parts."""
+    dots = [line.count(b".") for line in source.split(b"\n")]
+    return sum(count * count for count in dots) + max(dots) * len(dots) > _MOST_STEPS
+
+
+_MOST_STEPS = 5_000_000

@@ -11,7 +11,6 @@ from context_bench import __version__
 from context_bench.errors import ConfigurationError, LockDriftError
 
 FORMAT = 1
-FILE_NAME = "context-bench.lock"
 
 
 def write_lock(
@@ -20,13 +19,14 @@ def write_lock(
     version: str = __version__,
     parts: Mapping[str, Mapping[str, Any]] | None = None,
     hooks: Mapping[str, Mapping[str, Any]] | None = None,
+    metrics: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write the plans of some datasets, by label, and the run parts and active hooks, by id, to ``path``.
+    """Write the plans of some datasets, by label, and the run parts, active hooks and metrics, by id, to ``path``.
 
     Raises:
         ConfigurationError: The file cannot be written.
     """
-    more = {key: value for key, value in (("parts", parts), ("hooks", hooks)) if value}
+    more = {key: value for key, value in (("parts", parts), ("hooks", hooks), ("metrics", metrics)) if value}
     document = {"format": FORMAT, "context_bench": version, "datasets": plans, **more}
     text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     try:
@@ -51,7 +51,7 @@ def check_lock(
     differences = (
         [] if not plans or locked.get("context_bench") == version else [_change("context-bench", locked, version)]
     )
-    differences += [] if parts is None else sorted(_part_differences(locked.get("parts", {}), parts))
+    differences += [] if parts is None else sorted(_part_differences(_table(locked, "parts"), parts))
     for label, plan in plans.items():
         name = label or "rows without a label"
         before = locked["datasets"].get(label)
@@ -63,30 +63,33 @@ def check_lock(
         raise _drift(path, differences)
 
 
-def unlocked_hooks(path: Path, active: Mapping[str, Mapping[str, Any]], named: Collection[str]) -> list[str]:
-    """Return the ids of the active hooks that the lock file does not name: a locked run does not import them.
+def unlocked(path: Path, kind: str, active: Mapping[str, Mapping[str, Any]], named: Collection[str]) -> list[str]:
+    """Return the ids of the active hooks or metrics that the lock file does not name: a locked run does not import them.
 
     Args:
         path: The lock file.
-        active: What is known of the active hooks, by id.
+        kind: ``"hooks"`` or ``"metrics"``.
+        active: What is known of the active ones, by id.
         named: The ids of those that the user asked for by name.
 
     Raises:
         ConfigurationError: There is no readable lock file.
         LockDriftError: One that was asked for is not locked, or a locked one is another now, or not active.
     """
-    locked = _read(path).get("hooks", {})
-    locked = locked if isinstance(locked, dict) else {}
-    differences = [
-        f"the hook {name} was asked for, but is not in the lock file" for name in named if name not in locked
-    ]
-    differences += [f"the hook {name} is locked, but not active now" for name in locked if name not in active]
+    locked, one = _table(_read(path), kind), f"the {kind.removesuffix('s')}"
+    differences = [f"{one} {name} was asked for, but is not in the lock file" for name in named if name not in locked]
+    differences += [f"{one} {name} is locked, but not active now" for name in locked if name not in active]
     for name in locked:
         if name in active and locked[name] != active[name]:
-            differences.append(f"the hook {name} was {locked[name]!r}, is {active[name]!r}")
+            differences.append(f"{one} {name} was {locked[name]!r}, is {active[name]!r}")
     if differences:
         raise _drift(path, differences)
     return [name for name in active if name not in locked]
+
+
+def _table(locked: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    found = locked.get(kind)
+    return found if isinstance(found, dict) else {}
 
 
 def _drift(path: Path, differences: list[str]) -> LockDriftError:
@@ -98,6 +101,8 @@ def _drift(path: Path, differences: list[str]) -> LockDriftError:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
+        if path.exists() and not path.is_file():
+            raise ConfigurationError(f"The lock file {path} cannot be read: it is no regular file.")
         locked = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigurationError(f"There is no lock file {path}. Write one with `context-bench lock`.") from None

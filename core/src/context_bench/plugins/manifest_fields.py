@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
+from context_bench.plugins.installed import is_name
 from context_bench.plugins.options import Option
 
 Read = TypeVar("Read")
@@ -91,6 +92,13 @@ def text(value: Any) -> str:
     if not value.isprintable() and any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in value):
         raise FaultError(f"expected a line of text, got {value!r} with control characters")
     return value
+
+
+def word(value: Any) -> str:
+    """Return the name of an extra, which stands in a command that a person is told."""
+    if not is_name(text(value)):
+        raise FaultError(f"expected the name of an extra, got {value!r}")
+    return str(value)
 
 
 def integer(value: Any) -> int:

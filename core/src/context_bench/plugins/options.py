@@ -112,15 +112,15 @@ class Option(NamedTuple):
         """
         if not isinstance(value, str | PathLike):
             return value
-        import tomli
+        from context_bench.plugins.installed import UnreadableFileError, read_toml
 
         try:
-            with open(value, encoding="utf-8") as file:
-                found = tomli.loads(file.read())
-        except (OSError, UnicodeDecodeError) as error:
+            with open(value, "rb") as file:
+                found = read_toml(file.read())
+        except OSError as error:
             raise ConfigurationError(f"The {self.name} {value} cannot be read: {error}.") from error
-        except tomli.TOMLDecodeError as error:
-            raise ConfigurationError(f"The {self.name} {value} are no valid TOML: {error}.") from error
+        except UnreadableFileError as error:
+            raise ConfigurationError(f"The {self.name} {value} are {error}.") from error
         if self.name not in found:
             raise ConfigurationError(f"{value} has no table [{self.name}]. It takes: {self.help}")
         return found[self.name]

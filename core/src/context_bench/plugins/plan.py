@@ -135,7 +135,6 @@ class DatasetPlan:
             "evaluators": {
                 decision.evaluator: {
                     "rule": decision.reason,
-                    "version": decision.facts.version if decision.facts else "",
                     **_origin(decision.component),
                     "keys": decision.keys,
                     "prefix": decision.prefix,
@@ -147,10 +146,4 @@ class DatasetPlan:
 
 
 def _origin(component: Component | None) -> dict[str, str]:
-    if component is None:
-        return {}
-    return {
-        "distribution": component.distribution.name,
-        "distribution_version": component.distribution.version,
-        "manifest_sha256": component.distribution.manifest_hash,
-    }
+    return {"version": ""} if component is None else {"distribution": component.distribution.name, **component.edition}

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plugins.installed import UnreadableFileError, read_small_file, read_toml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -191,6 +192,7 @@ def _is_yes(value: str | None) -> bool:
 
 
 PROJECT_FILE = "context-bench.toml"
+LOCK_FILE = "context-bench.lock"
 
 
 def load_project(path: Path | None = None) -> Mapping[str, Any]:
@@ -208,16 +210,21 @@ def load_project(path: Path | None = None) -> Mapping[str, Any]:
         return {}
     place = str(path or PROJECT_FILE)
     try:
-        with open(place, encoding="utf-8") as file:
-            return _parse(place, file.read())
-    except (OSError, UnicodeDecodeError) as error:
+        content = read_small_file(place)
+    except UnreadableFileError as error:
         raise ConfigurationError(f"The project file {place} cannot be read: {error}.") from error
+    if content is None:
+        raise ConfigurationError(f"The project file {place} cannot be read: there is no such file.")
+    return project_of(place, content)
 
 
-def _parse(path: str, text: str) -> dict[str, Any]:
-    import tomli
+def project_of(path: object, content: bytes) -> dict[str, Any]:
+    """Return the table that a project file holds.
 
+    Raises:
+        ConfigurationError: It is no TOML.
+    """
     try:
-        return tomli.loads(text)
-    except tomli.TOMLDecodeError as error:
-        raise ConfigurationError(f"The project file {path} is no valid TOML: {error}.") from error
+        return read_toml(content)
+    except UnreadableFileError as error:
+        raise ConfigurationError(f"The project file {path} is {error}.") from error

@@ -16,17 +16,6 @@ from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component
 from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
 from context_bench.plugins.plan import Choice, DatasetFacts, DatasetPlan, Decision
 
-__all__ = [
-    "Choice",
-    "DatasetFacts",
-    "DatasetPlan",
-    "Decision",
-    "broken_plugins",
-    "check_choice",
-    "decide_dataset",
-    "plan_dataset",
-]
-
 _CHOSEN, _SPECIFIC, _ALWAYS = 3, 2, 1
 
 
@@ -123,7 +112,7 @@ def _decide(component: Component, dataset: DatasetFacts, choice: Choice, explici
     def out(reason: str, consent: str | None = None) -> Decision:
         return Decision(component.id, False, reason, component=component, consent=consent)
 
-    rules = component.facts.wire if component.facts else ()
+    rules = component.said.wire
     fit = _fit(rules, dataset)
     if component.names & choice.without:
         return out("left out by the user")
@@ -156,7 +145,7 @@ def _undescribed(component: Component) -> str:
 
 def _own_flags(component: Component) -> frozenset[str]:
     """Return the flags that a component declares or shares, without dashes: nobody is wired by another's flag."""
-    options = component.facts.options.values() if component.facts else ()
+    options = component.said.options.values()
     return frozenset(option.flag.removeprefix("--") for option in options if option.flag)
 
 

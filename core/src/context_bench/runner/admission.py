@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from time import monotonic
@@ -13,23 +12,15 @@ from attrs import evolve
 from context_bench.protocols import Call, Governor, RowId
 from context_bench.records import REPORTED_CURRENCY, Usage
 from context_bench.runner.answer import Bill, models_of, reported_cost
-from context_bench.runner.endpoints import (
-    close_systems,
-    endpoint_of,
-    max_tokens_of,
-    model_of,
-    steps_of_system,
-    usual_workers,
-)
-from context_bench.runner.job import Job
-from context_bench.runner.parts import Slot
+from context_bench.runner.endpoints import endpoint_of, steps_of_system
+from context_bench.runner.growth import FULL
+from context_bench.runner.parts import Job, Slot
 from context_bench.runner.stopping import Stop, message_of
 
 if TYPE_CHECKING:
-    from context_bench.runner.limits import Road
+    import asyncio
 
-__all__ = ["Admission", "PauseEndedError", "Place", "close_systems", "endpoint_of", "max_tokens_of", "model_of"]
-__all__ += ["usual_workers"]
+    from context_bench.runner.limits import Road
 
 _MOST_REFUSALS = 10
 _GLANCE = 0.25
@@ -37,6 +28,14 @@ _GLANCE = 0.25
 
 class PauseEndedError(Exception):
     """A system waited to ask again when the run was stopped."""
+
+
+class AskAgainError(Exception):
+    """A system would ask again after a pause, an endpoint that has answered nothing yet; its cause is what it raised."""
+
+    def __init__(self, pause: float) -> None:
+        super().__init__(pause)
+        self.pause = pause
 
 
 class Admission:
@@ -50,7 +49,7 @@ class Admission:
         stop: Ends every wait.
         grows: Whether an endpoint is asked few at once in the beginning; False takes all places at once.
         learned: What :attr:`learned` told at the end of an earlier session.
-        is_patient: Whether to go on where an endpoint has only refused for two minutes.
+        is_patient: Whether to go on where an endpoint is dead, or has only refused for two minutes.
 
     Attributes:
         in_flight, retried, cost: Calls in flight, attempts repeated, and money spent, by slot.
@@ -82,7 +81,7 @@ class Admission:
         self.cost: dict[int, float] = {}
         self.is_limited = requests_per_minute is not None or tokens_per_minute is not None or bool(self.governors)
         self._lock = Lock()
-        self._limits = workers, requests_per_minute, tokens_per_minute, grows, learned or {}
+        self._limits = workers, requests_per_minute, tokens_per_minute, grows, learned or {}, is_patient
         self._endpoints: dict[int, str | None] = {}
         self._roads: dict[int, Road] = {}
         self._listening: list[Any] = []
@@ -113,8 +112,8 @@ class Admission:
                 self._roads[slot.number] = next(same, None) or road_to(endpoint, slot.number, *self._limits)
             return self._roads[slot.number]
 
-    def enter(self, job: Job, attempt: int = 1, is_first: bool = False) -> Place | float:
-        """Return leave to make a call; or the seconds after which to ask again.
+    def enter(self, job: Job, attempt: int = 1, is_first: bool = False) -> Place | float | None:
+        """Return leave to make a call; or the seconds after which to ask again; None when it is not to be made again.
 
         Args:
             job: The job.
@@ -126,12 +125,20 @@ class Admission:
         line = road.line
         if not is_first and len(line):
             return _GLANCE
+        trial, number = road.trial, None if road.trial.is_over else job.id.pack()
+        held = 0.0 if number is None else trial.enter(number, monotonic())
+        if held is None or held > 0:
+            line.note(held or FULL, monotonic())
+            return held and min(held, _GLANCE)
         wait = road.limiter.enter(job.input_tokens)
         if wait > 0:
+            if number is not None:
+                trial.withdraw(number)
             road.note(wait)
             return min(wait, _GLANCE)
         with self._lock:
             self.in_flight[slot.number] += 1
+            self.retried[slot.number] += number is not None and trial.repeating == number
         call = None
         if self.governors:
             row = RowId(job.wiring.label, job.id.position, job.id.sample)
@@ -149,10 +156,10 @@ class Admission:
         if len(road.line):
             road.line.move()
 
-    def retry(self, slot: Slot, error: BaseException, wait: float, *what: str) -> None:
+    def retry(self, slot: Slot, error: BaseException, wait: float, *what: str, count: int = 1) -> None:
         """Count an attempt that is repeated so many seconds after an error, and what is waited for until then."""
         with self._lock:
-            self.retried[slot.number] += 1
+            self.retried[slot.number] += count
             self.failures[slot.number] = monotonic(), f"{type(error).__name__}: {message_of(error)}"
         self.road(slot).wait(wait, *what)
 
@@ -171,14 +178,22 @@ class Admission:
         """Hear of retries inside a system that tells them: it calls ``on_retry(error, pause)`` and waits as told.
 
         A refusal is handed over: the error is raised again, and the call lines up for its next attempt as every other does.
+        So is whatever an endpoint raises that has never answered: one call asks again for all.
         Any other pause is waited here on a thread, and on an event loop by the system itself, until the run is stopped.
         """
 
         def told(error: BaseException, wait: float) -> float:
+            import asyncio
+
             from context_bench.runner.rate_headers import is_refusal
 
             if is_refusal(error):
                 raise error
+            trial = self.road(slot).trial
+            if not trial.is_over and not trial.may_repeat:
+                raise error
+            if not trial.is_over:
+                raise AskAgainError(wait) from error
             self.retry(slot, error, wait, "to ask {} again")
             try:
                 loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -223,13 +238,13 @@ class Place:
     # fmt: off
     __slots__ = (
         "_admission", "_admitted", "_call", "_cost", "_lock", "_open",
-        "_road", "_slot", "_talks", "_tokens", "_total", "_usage",
+        "_road", "_row", "_slot", "_talks", "_tokens", "_total", "_usage",
     )
     # fmt: on
 
     def __init__(self, admission: Admission, job: Job, road: Road, call: Call | None) -> None:
         self._admission, self._slot, self._road, self._call = admission, job.slot, road, call
-        self._tokens = job.input_tokens
+        self._row, self._tokens = job.id.pack(), job.input_tokens
         self._open, self._lock = Lock(), Lock()
         self._admitted: list[Governor] = []
         self._usage: Usage | None = None
@@ -294,12 +309,27 @@ class Place:
         headers = output.get("headers") if isinstance(output, Mapping) else None
         self._road.limiter.answered(seconds, tokens, headers, self._tokens)
 
+    def prove(self) -> None:
+        """Take note that what was answered is an output: the endpoint is on trial no more."""
+        self._road.trial.is_over = True
+
+    def end(self) -> None:
+        """Take note that the row is committed, without an answer."""
+        if not self._road.trial.is_over:
+            self._road.trial.ended(self._row)
+            self._road.line.move()
+
     def refused(self, error: BaseException, seconds: float, attempt: int) -> float | None:
         """Learn from an error, and return the seconds after which to ask again; None when that is of no use."""
         from context_bench.runner.rate_headers import headers_of, is_refusal, pause, wait_asked_for
 
         if not is_refusal(error):
-            return None
+            if not isinstance(error, AskAgainError):
+                return None
+            trial, cause = self._road.trial, error.__cause__ or error
+            left = trial.failed(self._row, wait_asked_for(cause) or error.pause, monotonic())
+            self._admission.retry(self._slot, cause, left, "to ask {} again", count=trial.is_over)
+            return error.pause if trial.is_over else 0.0
         asked = wait_asked_for(error)
         if not self._admission.is_patient:
             self._road.check(error)

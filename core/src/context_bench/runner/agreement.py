@@ -41,7 +41,8 @@ class Reference:
 
     def is_needed(self, wiring: LabelWiring, example: Mapping[str, Any]) -> bool:
         """Whether evaluators of a label need a gold answer, and an example has none for any of them."""
-        return lacks_gold(wiring, example)
+        needs = [need for scorer in wiring.scorers for need in gold_needs(scorer)]
+        return bool(needs) and not any(_texts(example.get(name)) for name in {name for need in needs for name in need})
 
     def before(self, wiring: LabelWiring) -> LabelWiring:
         """Return a wiring without the scorers that wait for the reference's response."""
@@ -51,26 +52,27 @@ class Reference:
         """Return the label of the rows of a dataset that have no gold answer."""
         return label if label.endswith(_MARK) else f"{label}{_MARK}"
 
+    def described(self, slots: Iterable[Slot]) -> list[Slot]:
+        """Return the slots of a run, with what is recorded of the reference."""
+        told = {"reference": {"samples": self.samples}}
+        return [
+            evolve(slot, description={**slot.description, **told}) if slot.number == self.slot else slot
+            for slot in slots
+        ]
 
-def find_reference(slots: Iterable[Slot], label: str | None, samples: int) -> Reference | None:
-    """Return the reference among the systems of a run; None when there is to be none."""
-    return next((Reference(label, slot.number, samples) for slot in slots if slot.label == label), None)
+    def told_twice(self, rows: int | None) -> str | None:
+        """Return what its second answers will cost, in words; None when the run asks for them anyway.
 
-
-def asked_twice(reference: Reference, rows: int | None) -> str | None:
-    """Return what a second answer of the reference will cost, in words; None when the run asks for one anyway.
-
-    Args:
-        reference: The reference.
-        rows: Its rows in the run at most; None when nobody knows.
-    """
-    if reference.samples > 1:
-        return None
-    calls = "one more call for each" if rows is None else f"up to {rows} more calls"
-    return (
-        f"The reference {reference.label} is asked twice where there is no gold answer, to see how far it agrees with "
-        f"itself: {calls}."
-    )
+        Args:
+            rows: Its rows in the run at most; None when nobody knows.
+        """
+        if self.samples > 1:
+            return None
+        calls = "one more call for each" if rows is None else f"up to {rows} more calls"
+        return (
+            f"The reference {self.label} is asked twice where there is no gold answer, to see how far it agrees with "
+            f"itself: {calls}."
+        )
 
 
 _MARK = " (agreement)"
@@ -79,12 +81,6 @@ _MARK = " (agreement)"
 def dataset_of(label: str) -> str | None:
     """Return the label of the dataset whose rows without a gold answer have this label; None for any other label."""
     return label.removesuffix(_MARK) if label.endswith(_MARK) else None
-
-
-def lacks_gold(wiring: LabelWiring, example: Mapping[str, Any]) -> bool:
-    """Whether evaluators of a label need a gold answer, and an example has none for any of them."""
-    needs = [need for scorer in wiring.scorers for need in gold_needs(scorer)]
-    return bool(needs) and not any(_texts(example.get(name)) for name in {name for need in needs for name in need})
 
 
 def _texts(value: Any) -> bool:

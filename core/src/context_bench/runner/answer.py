@@ -9,7 +9,7 @@ from attrs import define
 
 from context_bench.answers import parted_output
 from context_bench.records import Usage
-from context_bench.runner.chain import seconds_of
+from context_bench.runner.endpoints import seconds_of
 from context_bench.runner.parts import Slot
 from context_bench.store.encoding import to_json
 from context_bench.store.keys import output_key

@@ -16,7 +16,7 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.errors import CallRefusedError
-from context_bench.runner.admission import Admission, PauseEndedError, Place
+from context_bench.runner.admission import Admission, AskAgainError, PauseEndedError, Place
 from context_bench.runner.answer import Timing
 from context_bench.runner.stopping import Raised, Stop, guarded, is_ours
 from context_bench.runner.window import Ticket
@@ -67,11 +67,17 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
     """
     job, stop = ticket.job, admission.stop
     attempt = 1
+    error: BaseException | None = None
     while not ticket.is_settled and not stop.is_set():
         leave = admission.enter(job, attempt)
-        place = leave if isinstance(leave, Place) else (yield from _line_up(ticket, attempt, admission, wake))
-        if place is None:
-            return False
+        if isinstance(leave, float):
+            leave = yield from _line_up(ticket, attempt, admission, wake)
+        if leave is None:
+            if error is None or stop.is_set() or ticket.is_settled:
+                return False
+            ticket.failed = workbench.failed(job, error, ticket.seconds, ticket.attempts)
+            return True
+        place = leave
         ticket.place = place
         try:
             if place.has_governors:
@@ -95,15 +101,19 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
                 if isinstance(answer, StoredRow):
                     ticket.failed = answer
                 else:
+                    place.prove()
                     ticket.answer = answer
                 return True
             if isinstance(found.error, CallRefusedError):
                 raise found.error
             if isinstance(found.error, PauseEndedError):
                 return False
+            error = found.error
+            if isinstance(error, AskAgainError):
+                error = error.__cause__ or error
             pause = place.refused(found.error, seconds, ticket.attempts)
             if pause is None:
-                ticket.failed = workbench.failed(job, found.error, ticket.seconds, ticket.attempts)
+                ticket.failed = workbench.failed(job, error, ticket.seconds, ticket.attempts)
                 return True
         finally:
             place.leave()
@@ -117,7 +127,7 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
 def _line_up(
     ticket: Ticket, attempt: int, admission: Admission, wake: Callable[[], None]
 ) -> Generator[Step, Any, Place | None]:
-    """Wait for leave to call; return None when the run is stopping, or somebody else has ended the row."""
+    """Wait for leave to call; return None when there is none any more: the run is stopping, or nobody is to ask again."""
     line = admission.road(ticket.job.slot).line
     waiter = line.join(wake, attempt > 1, monotonic())
     try:
@@ -126,7 +136,7 @@ def _line_up(
                 yield Sleep(_LONGEST_SLEEP)
                 continue
             found = admission.enter(ticket.job, attempt, is_first=True)
-            if isinstance(found, Place):
+            if not isinstance(found, float):
                 return found
             yield Sleep(found)
         return None

@@ -12,7 +12,8 @@ FIRST, LATER = 10, 30
 """Rows that fail with one cause and stop a run: its first ones, and later ones in a row."""
 
 _LONGEST = 300
-_NUMBER = re.compile(r"\d+")
+_TOGETHER, _EACH = 24, 3
+_NUMBER = re.compile(r"[\w-]*\d[\w-]*|\w{16,}")
 
 
 def cause_of(row: StoredRow) -> str:
@@ -64,17 +65,26 @@ class Failures:
 class Breaker:
     """Stops a run whose system is dead: its first rows, or later many in a row, failed with one cause.
 
-    It does not need to know how long the run is. A row that is answered closes it again.
+    It does not need to know how long the run is. A row that is answered closes it again. Systems that ask one endpoint
+    count together, until one of them is answered; and as long as an endpoint has answered nothing, a cause is the kind of
+    an error: servers like to say of each request something else.
 
     Args:
         expected: Rows of the whole run; None when nobody knows. Where these have all been seen there is nothing to stop.
         before: Rows that were answered and that failed in earlier sessions, by slot. The failed ones are asked again first,
-            so they may fail again.
+            so they may fail again, unless nothing was ever answered.
+        endpoints: What each slot asks; None for one that asks no endpoint.
     """
 
-    def __init__(self, expected: int | None, before: Mapping[int, tuple[int, int]] | None = None) -> None:
+    def __init__(
+        self,
+        expected: int | None,
+        before: Mapping[int, tuple[int, int]] | None = None,
+        endpoints: Mapping[int, str | None] | None = None,
+    ) -> None:
         self._expected = expected
-        self._failed_before = {slot: failed for slot, (_, failed) in (before or {}).items()}
+        self._failed_before = {slot: failed for slot, (answered, failed) in (before or {}).items() if answered}
+        self._endpoints = endpoints or {}
         self._seen = 0
         self._causes: dict[int, tuple[str, int]] = {}
         self._answered: set[int] = set()
@@ -95,14 +105,21 @@ class Breaker:
                 self._causes.pop(slot, None)
             return
         failure = row.failures[0][1]
-        cause = f"{failure.kind}: {_NUMBER.sub('0', failure.message)}"
+        endpoint = self._endpoints.get(slot)
+        group = [one for one, its in self._endpoints.items() if its == endpoint and its is not None] or [slot]
+        has_answered = not self._answered.isdisjoint(group)
+        is_kind_enough = endpoint is not None and not has_answered
+        cause = failure.kind if is_kind_enough else f"{failure.kind}: {_NUMBER.sub('0', failure.message)}"
         before, count = self._causes.get(slot, (cause, 0))
-        count = count + 1 if before == cause else 1
-        self._causes[slot] = cause, count
-        most = (LATER if slot in self._answered else FIRST) + self._failed_before.get(slot, 0)
+        self._causes[slot] = cause, count + 1 if before == cause else 1
+        counted = [slot] if has_answered else group
+        count = sum(self._causes.get(one, ("", 0))[1] for one in counted)
+        most = LATER if slot in self._answered else max(FIRST, min(_TOGETHER, _EACH * len(counted)))
+        most += sum(self._failed_before.get(one, 0) for one in counted)
         if count >= most and self._seen != self._expected:
             which = f"{count} rows in a row" if slot in self._answered else f"The first {count} rows"
+            whose = "one system" if len(counted) == 1 else f"the {len(counted)} systems that ask {endpoint}"
             raise DeadSystemError(
-                f"{which} of one system failed with one cause, which asking again will not mend (--keep-going goes on): "
+                f"{which} of {whose} failed with one cause, which asking again will not mend (--keep-going goes on): "
                 f"{cause_of(row)}"
             )

@@ -12,20 +12,18 @@ from attrs import evolve
 
 from context_bench.errors import DatasetError, UnstorableError
 from context_bench.runner.endpoints import takes_turns
-from context_bench.runner.job import Job
-from context_bench.runner.parts import LabelWiring, Slot, Stream
-from context_bench.runner.selection import called, chosen, name_of, named
-from context_bench.runner.sight import shown
+from context_bench.runner.parts import Job, LabelWiring, Slot, Stream
+from context_bench.runner.selection import called, chosen, name_of, named, shown
 from context_bench.runner.work import Workbench
+from context_bench.store.connection import Further
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
-from context_bench.store.identity import RowId
-from context_bench.store.keys import example_key, response_key
+from context_bench.store.keys import RowId, example_key, response_key
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredExample
 
 if TYPE_CHECKING:
     from context_bench.runner.agreement import Reference
-    from context_bench.runner.transcript import Transcripts
+    from context_bench.runner.conversation import Transcripts
 
 _REMEMBERED_IDS = 50_000
 _WORTH_TELLING = 2.0
@@ -266,12 +264,13 @@ class _Names:
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._seen: dict[int, int] = {}  # by hash of the name: position and beginning of the key, in one small integer
+        self._further: Further | None = None  # what memory need not hold
 
     def name(self, example: Mapping[str, Any], position: int, key: bytes) -> str:
         name = name_of(example, position)
-        if example.get("id") is not None and len(self._seen) < _REMEMBERED_IDS:
+        if example.get("id") is not None:
             content = int.from_bytes(key[:8], "big")
-            found = self._seen.setdefault(hash(name), position << _CONTENT | content)
+            found = self._first(hash(name), position << _CONTENT | content)
             if found & ((1 << _CONTENT) - 1) != content:
                 hint = " (a number and the same text are one)" if name.lstrip("-")[:1].isdigit() else ""
                 raise DatasetError(
@@ -279,6 +278,14 @@ class _Names:
                     f"id, {name!r}{hint}. Give each its own, or take the id from another column (--field id=COLUMN)."
                 )
         return name
+
+    def _first(self, name: int, place: int) -> int:
+        """The first place of a name: this one, where it is new."""
+        if len(self._seen) < _REMEMBERED_IDS or name in self._seen:
+            return self._seen.setdefault(name, place)
+        if self._further is None:
+            self._further = Further()
+        return self._further.setdefault(name, place)
 
 
 def _label(stream: Stream, example: Mapping[str, Any]) -> str:

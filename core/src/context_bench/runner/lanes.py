@@ -22,14 +22,12 @@ from context_bench.runner.admission import Admission
 from context_bench.runner.answer import Answer, Timing
 from context_bench.runner.call import adrive, drive
 from context_bench.runner.deferred_scoring import Later
-from context_bench.runner.job import Job, scorers_of, slow_scorers
-from context_bench.runner.parts import LabelWiring, Scorer, Slot, is_async
+from context_bench.runner.parts import Job, LabelWiring, Scorer, Slot, is_async, scorers_of, slow_scorers
 from context_bench.runner.scoring import claim, scores_only
 from context_bench.runner.stopping import Signals
-from context_bench.runner.threads import EventLoop, Threads
+from context_bench.runner.threads import EventLoop, Threads, Writer
 from context_bench.runner.window import Ticket, Window
 from context_bench.runner.work import Workbench
-from context_bench.runner.writer import Writer
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow
 
@@ -314,6 +312,8 @@ class Lanes:
             self._later_places.release()
         if row is not None and self._on_row is not None:
             self._on_row(row)
+        if row is not None and ticket.answer is None and ticket.place is not None:
+            ticket.place.end()
 
     def _said(self, job: Job, row: StoredRow | None, first: StoredRow) -> None:
         """Write what the slow scorers said; None when the run was stopped before."""

@@ -13,13 +13,10 @@ from time import monotonic
 from typing import Any
 
 from context_bench.runner.failures import DeadSystemError
-from context_bench.runner.growth import Growth
+from context_bench.runner.growth import FULL, Growth, OwnPause, Trial
 from context_bench.runner.rate_headers import REQUESTS, TOKENS, advice_in
 from context_bench.runner.rates import Rates
 from context_bench.runner.stopping import message_of
-
-FULL = 0.0625
-"""What :meth:`Limiter.enter` returns when as many calls are in flight as may be: whoever ends one says so."""
 
 _WORTH_TELLING = 1.0
 _GENTLE_SECONDS, _GENTLE_RATE = 0.22, 300.0
@@ -93,8 +90,8 @@ class Limiter:
                 if self.in_flight >= int(self._growth.cap):
                     return FULL
             wait = self._rates.wait(now, tokens)
-            if self._gentle and now - self._begun < _GENTLE_SECONDS:
-                wait = max(wait, self._gentle_next - now)
+            if self._gentle and now - self._begun < _GENTLE_SECONDS and self._gentle_next - now > max(wait, 0.0):
+                return OwnPause(self._gentle_next - now)
             if wait > 0:
                 return wait
             self._gentle_next = max(self._gentle_next, now - 1.5 / _GENTLE_RATE) + 1.0 / _GENTLE_RATE
@@ -203,10 +200,10 @@ class Line:
             first.wake()
 
     def note(self, wait: float, now: float) -> None:
-        """Say what :meth:`Limiter.enter` told the first one: it waits for a rate, or for one of our own places."""
+        """Say what :meth:`Limiter.enter` told the first one: it waits for a rate, or only because we hold it back."""
         with self._lock:
             self._throttled = self._throttled_until(now)
-            self._throttled_since = None if wait == FULL else now
+            self._throttled_since = None if isinstance(wait, OwnPause) else now
 
     def _first(self) -> Waiter | None:
         if self._again:
@@ -224,12 +221,14 @@ class Road:
         endpoint: Its address; None for a system that has none.
         limiter: Its limits.
         line: Who waits for them.
+        trial: Holds calls back until it answers.
     """
 
-    def __init__(self, endpoint: str | None, limiter: Limiter) -> None:
+    def __init__(self, endpoint: str | None, limiter: Limiter, is_trusted: bool = False) -> None:
         self.endpoint = endpoint
         self.limiter = limiter
         self.line = Line()
+        self.trial = Trial(is_trusted)
         self._refused_since: float | None = None
         self._waits: tuple[float, str] | None = None
 
@@ -278,11 +277,14 @@ def road_to(
     tokens_per_minute: float | None,
     grows: bool,
     learned: Mapping[str, Mapping[str, Any]],
+    is_trusted: bool,
 ) -> Road:
     """Return the road to an endpoint, or to a slot that names none; see :class:`Admission` for the rest.
 
-    Only an endpoint is asked gently, and few at once in the beginning: a slot without one is asked by nobody else.
+    Only an endpoint is asked gently, and few at once in the beginning: a slot without one is asked by nobody else. One that
+    is trusted is on no trial.
     """
     is_gentle, before = endpoint is not None, learned.get(endpoint or f"slot {number}")
     known = requests_per_minute, tokens_per_minute
-    return Road(endpoint, Limiter(most, *known, gentle=is_gentle, grows=grows and is_gentle, learned=before))
+    limiter = Limiter(most, *known, gentle=is_gentle, grows=grows and is_gentle, learned=before)
+    return Road(endpoint, limiter, is_trusted)

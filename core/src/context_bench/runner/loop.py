@@ -15,8 +15,7 @@ from time import monotonic
 from attrs import evolve
 
 from context_bench.runner.admission import Admission
-from context_bench.runner.job import Job, needs_lanes
-from context_bench.runner.parts import LabelWiring, Slot
+from context_bench.runner.parts import Job, LabelWiring, Slot, needs_lanes
 from context_bench.runner.stopping import Signals
 from context_bench.runner.work import AskedTooOftenError, Workbench
 from context_bench.store.runfile import RunFile

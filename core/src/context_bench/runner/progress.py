@@ -36,13 +36,13 @@ class Tally:
         kept: Those of them that an earlier session of the run had done.
         failed: Rows whose system failed.
         reused: Rows taken from earlier runs.
-        tokens: Tokens of prompts and responses.
         latencies: Seconds of the latest calls.
         failure: Why the latest failed row failed, behind the moment.
     """
 
     def __init__(self) -> None:
-        self.done = self.kept = self.failed = self.reused = self.tokens = 0
+        self.done = self.kept = self.failed = self.reused = 0
+        self._tokens: dict[bool, int] = {}  # by whether the endpoint reported them
         self.latencies: deque[float] = deque(maxlen=_REMEMBERED_LATENCIES)
         self.failure = _NO_FAILURE
 
@@ -51,13 +51,19 @@ class Tally:
         self.done += 1
         self.failed += row.output is None
         self.reused += row.reused
-        known = (count for count in (row.prompt_tokens, row.context_tokens) if count is not None)
-        prompt = next(known, row.input_tokens)
-        self.tokens += prompt + row.response_tokens
+        if row.output is not None or row.prompt_tokens is not None:  # what was refused spent nothing
+            known = (count for count in (row.prompt_tokens, row.context_tokens) if count is not None)
+            is_reported, tokens = row.prompt_tokens is not None, next(known, row.input_tokens) + row.response_tokens
+            self._tokens[is_reported] = self._tokens.get(is_reported, 0) + tokens
         if row.output is None and row.failures:
             self.failure = monotonic(), cause_of(row)
         elif not row.reused:
             self.latencies.append(row.latency)
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens of prompts and responses; None where some are the endpoint's and others our own, which nobody adds."""
+        return None if len(self._tokens) > 1 else sum(self._tokens.values())
 
     @property
     def p95(self) -> float | None:

@@ -1,9 +1,10 @@
 """What an endpoint says of its limits, in headers and by refusing: how much it allows, what is left, when all is there again.
 
 Read are the patterns that many servers share, whatever stands before them: ``PREFIX-limit-requests``, ``-remaining-tokens``
-and ``-reset-requests``, ``PREFIX-requests-limit`` and its like, ``ratelimit-limit`` without a kind (requests), the window of
-``ratelimit-policy`` (``100;w=60``), and the structured fields of the IETF draft (``"default";q=100;w=60`` with
-``"default";r=50;t=30``). A reset is seconds, a span such as ``6m0s`` or ``20ms``, a moment in seconds since 1970, or a date.
+and ``-reset-requests``, ``PREFIX-requests-limit`` and its like, ``ratelimit-limit`` without a kind (requests), a window as the
+last word (``-limit-tokens-minute``), the window of ``ratelimit-policy`` (``100;w=60``), and the fields of the IETF drafts
+(``"default";q=100;w=60`` with ``"default";r=50;t=30``; ``limit=100, remaining=50, reset=30``). A reset is seconds, a span
+such as ``6m0s`` or ``20ms``, a moment in seconds since 1970, or a date; a moment is measured against the answer's ``Date``.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 
 REQUESTS, TOKENS = "requests", "tokens"
 
+_KIND = "requests|(?:input-|output-)?tokens"
 _NAME = re.compile(
-    r"^(?:[a-z0-9]+-)*?(?:ratelimit|rate-limit)-(?:(?P<kind>requests|tokens)-)?(?P<fact>limit|remaining|reset|policy)"
-    r"(?:-(?P<after>requests|tokens))?$"
+    rf"^(?:[a-z0-9]+-)*?(?:ratelimit|rate-limit)-(?:(?P<kind>{_KIND})-)?(?P<fact>limit|remaining|reset)"
+    rf"(?:-(?P<after>{_KIND}))?(?:-(?P<window>second|minute|hour|day))?$"
 )
+_WINDOWS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
+_WORD = re.compile(r"\b(limit|remaining|reset)\s*=\s*([\d.]+)")
 _SPAN = re.compile(r"^(?:(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?)$")
 _PARAMETER = re.compile(r';\s*(\w+)\s*=\s*"?([\w.]+)"?')
 _A_MOMENT = 1e9
@@ -57,23 +61,45 @@ def advice_in(headers: Any, now: float | None = None) -> dict[str, Advice]:
     """
     if not isinstance(headers, Mapping):
         return {}
-    found: dict[str, Advice] = {}
+    date = headers.get("date") or headers.get("Date")
+    moment = _date(date) if now is None and date else None
+    now = moment.timestamp() if moment is not None else now
+    found: dict[tuple[str, str | None], Advice] = {}
     for name, value in headers.items():
         lowered = str(name).lower()
         if "limit" not in lowered or not isinstance(value, str):
             continue
         if lowered in ("ratelimit", "ratelimit-policy", "x-ratelimit-policy"):
-            _read_fields(found.setdefault(REQUESTS, Advice()), value)
+            _read_fields(found.setdefault((REQUESTS, None), Advice()), value)
             continue
         match = _NAME.match(lowered)
-        if match is None or match["fact"] == "policy":
+        if match is None:
             continue
-        advice = found.setdefault(match["kind"] or match["after"] or REQUESTS, Advice())
+        place = match["kind"] or match["after"] or REQUESTS, match["window"]
+        advice = found.setdefault(place, Advice(window=_WINDOWS.get(match["window"])))
         if match["fact"] == "reset":
             advice.reset = _seconds(value, now)
         else:
             _read_amount(advice, match["fact"], value)
-    return {kind: advice for kind, advice in found.items() if advice.limit is not None or advice.remaining is not None}
+    told = {place: one for place, one in found.items() if one.limit is not None or one.remaining is not None}
+    return {kind: _tightest(told, *names) for kind, *names in _NAMES if any(name in names for name, _ in told)}
+
+
+_NAMES = ((REQUESTS, REQUESTS), (TOKENS, TOKENS, "input-tokens", "output-tokens"))
+"""By kind, the names that servers use, the best first: input and output are counted together here."""
+
+
+def _tightest(told: Mapping[tuple[str, str | None], Advice], *names: str) -> Advice:
+    """Return what binds, of the limits of one kind: of several windows the one with the least left, then the shortest."""
+    said = {name for name, _ in told}
+    best = next(name for name in names if name in said)
+    return min(
+        (one for (name, _), one in told.items() if name == best),
+        key=lambda one: (
+            float("inf") if one.remaining is None else one.remaining,
+            float("inf") if one.window is None else one.window,
+        ),
+    )
 
 
 def _read_amount(advice: Advice, fact: str, value: str) -> None:
@@ -90,6 +116,8 @@ def _read_amount(advice: Advice, fact: str, value: str) -> None:
 
 def _read_fields(advice: Advice, value: str) -> None:
     """Read structured fields; of several policies the one with the longest window holds for a run."""
+    for fact, amount in _WORD.findall(value):
+        setattr(advice, fact, _number(amount))
     for item in value.split(","):
         parameters = {key: _number(number) for key, number in _PARAMETER.findall(item)}
         old = _number(item.split(";", 1)[0])

@@ -39,6 +39,8 @@ _OTHER_KIND = 1.25
 _SHORT_FREEZE, _SHORT_SHARE = 1.5, 0.1
 _LEAST_FALL, _LEAST_FALL_OF_WINDOW = 0.6, 0.92
 _LEFT_OVER, _MANY_ENOUGH = 3.0, 30.0
+_RARE, _FALL_OF_RARE = 3.0, 0.98
+_OVERSHOT, _LASTED = 1.005, 1.5
 _DOUBTS, _TOLD_FALL = 3, 0.98
 
 
@@ -202,6 +204,10 @@ class Rates:
             self._guess(frozen_at, again)
         elif self._is_other_kind(frozen_at):
             self._bind()
+        elif self._has_overshot(frozen_at):
+            self._is_unsure, self._step = False, _STEP
+            self._patience = min(_LONGEST_PATIENCE, 2.0 * self._patience)
+            self._bind()
         elif self._is_full(frozen_at) and froze <= max(_SHORT_FREEZE, 0.3 * window):
             self._step, self._patience = _STEP, min(_LONGEST_PATIENCE, 2.0 * self._patience)
             self._adjust(again, is_refuted=False)
@@ -279,6 +285,16 @@ class Rates:
         self._guessed = self.requests.sent.since(*span), self.tokens.sent.since(*span), window, span
         return True
 
+    def _has_overshot(self, frozen_at: float) -> bool:
+        """Whether more was given than was found, and was refused before it had lasted: what was found holds."""
+        if self._guessed is None or not self._released:
+            return False
+        _, _, window, span = self._guessed
+        pace = self.tokens if self._binds_tokens else self.requests
+        found = pace.sent.since(*span) / window
+        is_more = (pace.pace or 0.0) > _OVERSHOT * found
+        return bool(is_more and frozen_at - self._released[0] < _LASTED * window)
+
     def _adjust(self, again: float, is_refuted: bool) -> None:
         """Take the mean between two refusals, or between two moments at which the endpoint let go.
 
@@ -310,6 +326,11 @@ class Rates:
             self.requests.learn(_MARGIN * rate * (_OTHER_KIND if self._binds_tokens else 1.0), 0.0, span)
             if tokens > 0:
                 self.tokens.learn(_MARGIN * of_tokens * (1.0 if self._binds_tokens else _OTHER_KIND), 0.0, span)
+            return
+        if self._guessed is not None and self._refusals and self._frozen_at - self._refusals[-1] > _RARE * window:
+            # The window holds what it held: one request came too early, or another one too late.
+            self._ceiling = _FALL_OF_RARE * (self.requests.pace or 0.0) / self._crept
+            self._slow_down(min(_FALL_OF_RARE, _NEAR / self._crept))
             return
         shares = [mean / pace.pace for pace, mean in ((self.requests, rate), (self.tokens, of_tokens)) if pace.pace]
         if self._crept > 1.0:  # while it was given more and more, the mean was less than what was allowed

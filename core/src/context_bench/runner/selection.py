@@ -1,11 +1,13 @@
-"""Which examples of a dataset a run takes; each keeps its place in the dataset, so that runs can be compared.
+"""What a run takes of a dataset, and what a system is shown of it: gold stays home.
 
-They are pulled one by one. What a dataset raises is told with its place, and one that hangs is left.
+Each example keeps its place in the dataset, so that runs can be compared. They are pulled one by one. What a dataset raises
+is told with its place, and one that hangs is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from queue import Empty, SimpleQueue
 from random import Random
 from threading import Thread
@@ -14,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from context_bench.errors import ContextBenchError, DatasetError
+from context_bench.answers import REFERENCE_FIELDS
+from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError
 from context_bench.store.encoding import to_json
 
 if TYPE_CHECKING:
-    from context_bench.runner.parts import Stream
+    from context_bench.runner.parts import Slot, Stream
+
 
 Placed = tuple[int, Mapping[str, Any]]
 """An example behind its place."""
@@ -162,6 +166,41 @@ def _in_time(stream: Stream, timeout: float) -> Iterator[Any]:
 def _waited(wanted: SimpleQueue[bool], given: SimpleQueue[Any], timeout: float) -> Any:
     """Ask for one more, and return it; or :data:`_LATE`."""
     wanted.put(True)
+    return _received(given, timeout)
+
+
+def bounded(load: Callable[[], Any], timeout: float | None, name: str) -> Any:
+    """Return what a function returns that loads something of a dataset, within so many seconds.
+
+    Args:
+        load: The function. With a timeout it is called on a thread of its own, which is left behind when it hangs.
+        timeout: Seconds that it may take; None for any.
+        name: What the dataset is called.
+
+    Raises:
+        DatasetError: It took longer. Whatever the function raises is raised, too.
+    """
+    if timeout is None:
+        return load()
+    from context_bench.runner.stopping import Raised, guarded
+
+    given: SimpleQueue[Any] = SimpleQueue()
+    out = sys.stdout
+    Thread(target=lambda: given.put(guarded(load)), name="context-bench-dataset", daemon=True).start()
+    found = _received(given, timeout)
+    if found is _LATE:
+        sys.stdout = out  # whoever imports a package has put another one in its place
+        raise DatasetError(
+            f"{name[:1].upper()}{name[1:]} hangs before its first row: it was not loaded within {timeout:g} seconds "
+            "(--dataset-timeout). Mend what it reads from, or allow it more."
+        )
+    if isinstance(found, Raised):
+        raise found.error
+    return found
+
+
+def _received(given: SimpleQueue[Any], timeout: float) -> Any:
+    """Return what is put into a queue within so many seconds; else :data:`_LATE`."""
     until = monotonic() + timeout
     while (left := until - monotonic()) > 0:
         try:
@@ -185,3 +224,92 @@ def called(stream: Stream) -> str:
     """Return what a stream is called within a sentence."""
     name = stream.label or stream.fallback
     return f"dataset {name!r}" if name else "the dataset"
+
+
+INPUTS = ("id", "context", "question", "messages", "region", "tools", "turns", "multi_turn", "choices")
+"""The fields of an example that are its input, where its dataset's manifest names none."""
+
+GOLD = (*REFERENCE_FIELDS, "correct_letter")
+"""The fields of an example that are its right answer, whatever its dataset says."""
+
+_MARKS = ("has_answer", "is_answer", "is_correct", "is_supporting")
+_AS_THEY_ARE = ("id", "context", "question", "messages", "tools")
+"""Fields in which an entry called ``answer`` is none: recorded sessions, the schema of a tool."""
+
+EVERYTHING, COLUMNS, INPUT = "everything", "columns", "inputs"
+
+
+def shown(slot: Slot, stream: Stream, example: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a system is given of an example.
+
+    A system that was named by a spec is given the input fields and those that it declares to read, gold left out; one that
+    looks its answers up among the columns is given all but the gold; one that declares to read gold, and an object that the
+    caller made, are given everything.
+    """
+    if slot.sees == EVERYTHING:
+        return example
+    gold = {*GOLD, *stream.gold}
+    if slot.sees == COLUMNS:
+        return {name: value for name, value in example.items() if name not in gold}
+    names = {*(stream.inputs or INPUTS), *stream.more_inputs, *(slot.reads or ())} - gold
+    inside = {*gold, *_MARKS}
+    return {
+        name: value if name in _AS_THEY_ARE else without_gold(value, inside)
+        for name, value in example.items()
+        if name in names
+    }
+
+
+def gold_among(stream: Stream) -> list[str]:
+    """Return the fields that the caller would let systems see, and that stay home because they are gold."""
+    return [name for name in stream.more_inputs if name in GOLD or name in stream.gold]
+
+
+def without_gold(value: Any, gold: Collection[str]) -> Any:
+    """Return a value without the entries of gold names in the mappings inside of it: the answer of a turn, the mark of a choice.
+
+    >>> without_gold([{"role": "user", "content": "Hi", "answer": "Hello"}], {"answer"})
+    [{'role': 'user', 'content': 'Hi'}]
+    """
+    if isinstance(value, Mapping):
+        return {name: without_gold(one, gold) for name, one in value.items() if name not in gold}
+    if isinstance(value, list | tuple):
+        return [without_gold(one, gold) for one in value]
+    return value
+
+
+def gold_sources(fields: Mapping[str, str], gold: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the columns that gold fields are taken from: gold as well, under their own names.
+
+    Args:
+        fields: Source of a field by its name, as ``--field`` gives them.
+        gold: Gold fields of the dataset.
+
+    Raises:
+        ConfigurationError: Another field is taken from what gold is a part of.
+
+    >>> gold_sources({"answer": "outputs.0", "question": "q"})
+    ('outputs.0', 'outputs')
+    """
+    targets = {*GOLD, *gold}
+    sources = [source for target, source in fields.items() if target in targets]
+    for target, source in fields.items():
+        within = [one for one in sources if one.startswith(f"{source}.")] if target not in targets else []
+        if within:
+            raise ConfigurationError(
+                f"--field {target}={source} would show systems the answer, which is {within[0]!r} inside of {source!r}. Take "
+                f"a part of it: {target}={source}.NAME."
+            )
+    return tuple(dict.fromkeys(name for source in sources for name in (source, source.partition(".")[0])))
+
+
+def sight_of(system: Any, declared: bool) -> str:
+    """Return how much of an example a system that was named by a spec is shown.
+
+    Args:
+        system: The system; an attribute ``reads_gold`` or ``reads_columns`` of it says more than its manifest.
+        declared: Whether its manifest says that it reads gold.
+    """
+    if getattr(system, "reads_gold", declared):
+        return EVERYTHING
+    return COLUMNS if getattr(system, "reads_columns", False) else INPUT

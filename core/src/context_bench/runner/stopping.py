@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
+from _thread import interrupt_main
 from collections.abc import Callable
-from threading import Event, Lock, Thread, current_thread, main_thread
+from threading import Event, Lock, Thread, Timer, current_thread, main_thread
 from traceback import format_exception
 from types import FrameType
 from typing import Any
@@ -17,11 +17,14 @@ from context_bench.records import Failure
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end a run as Ctrl-C does; Windows has no third."""
 
+LONGEST = 10.0
+"""Seconds for which a run that is stopped waits for its calls in flight; then it ends as by a second signal."""
+
 
 class Stop:
     """Says whether a run is to send no more, and ends every wait when that comes. It is set once, for good.
 
-    Safe to use from any thread; :meth:`sleep` from any event loop.
+    Safe to use from any thread.
     """
 
     def __init__(self) -> None:
@@ -52,36 +55,13 @@ class Stop:
         with self._lock:
             self._wakers.discard(wake)
 
-    async def sleep(self, seconds: float) -> bool:
-        """Wait on an event loop; return True when the token ended the wait."""
-        loop = asyncio.get_running_loop()
-        woken = loop.create_future()
-
-        def finish() -> None:
-            if not woken.done():
-                woken.set_result(None)
-
-        def wake() -> None:
-            try:
-                loop.call_soon_threadsafe(finish)
-            except RuntimeError:  # the loop has ended, and with it whoever slept there
-                pass
-
-        timer = loop.call_later(seconds, finish)
-        self.add(wake)
-        try:
-            await woken
-        finally:
-            timer.cancel()
-            self.discard(wake)
-        return self._event.is_set()
-
 
 class Signals:
     """Makes SIGINT, SIGTERM and SIGHUP end a run in order: the first one lets calls in flight end, the second does not wait.
 
-    As a context manager it takes those signals that nobody else handles, and gives them back. In a thread other than the
-    main one it does nothing.
+    Calls that have not ended :data:`LONGEST` seconds after the first are left, as if a second signal had come. As a context
+    manager it takes those signals that nobody else handles, and gives them back. In a thread other than the main one it
+    does nothing.
 
     Args:
         stop: Is set by the first signal.
@@ -96,6 +76,8 @@ class Signals:
     def __init__(self, stop: Stop, say: Callable[[str], None], in_flight: Callable[[], int]) -> None:
         self._stop, self._say, self._in_flight = stop, say, in_flight
         self._before: dict[int, Any] = {}
+        self._timer: Timer | None = None
+        self._ending = Lock()
         self.number: int | None = None
         self.is_pulling = False
 
@@ -107,6 +89,10 @@ class Signals:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            with self._ending:  # or its signal might come when nobody handles it any more
+                self._timer.cancel()
+                self._timer = None
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -134,12 +120,25 @@ class Signals:
         self.number = number
         self._stop.set()
         count = self._in_flight()
-        told = f"Finishing {count} call{'s' * (count != 1)} in flight; again to stop now."
+        told = f"Finishing {count} call{'s' * (count != 1)} in flight, for {LONGEST:g} s at most; again to stop now."
         Thread(
             target=self._say, args=(told,), name="context-bench-signal"
         ).start()  # a handler must not wait for a lock
         if self.is_pulling:
             raise Interruption(number)
+        self._timer = Timer(LONGEST, self._take_again, (number,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _take_again(self, number: int) -> None:
+        """Do what a second signal does, in the main thread, whatever that waits for."""
+        with self._ending:
+            if self._timer is None:
+                return
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(main_thread().ident or 0, number)
+            else:
+                interrupt_main(signal.Signals(number))
 
 
 class Interruption(KeyboardInterrupt):

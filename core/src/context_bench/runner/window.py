@@ -9,8 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from context_bench.runner.answer import Answer
-from context_bench.runner.job import Job
-from context_bench.runner.parts import Scorer
+from context_bench.runner.parts import Job, Scorer
 from context_bench.runner.stopping import Stop
 from context_bench.runner.work import Workbench
 from context_bench.store.stored_rows import StoredRow

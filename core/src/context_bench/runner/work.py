@@ -8,10 +8,10 @@ from typing import Any
 
 from attrs import evolve
 
+from context_bench.messages import as_sent
 from context_bench.records import Failure, Usage
 from context_bench.runner.answer import Answer, Bill, Measured, Timing, models_of, reported_cost, take_apart
-from context_bench.runner.job import Job
-from context_bench.runner.parts import Scorer
+from context_bench.runner.parts import Job, Scorer
 from context_bench.runner.scoring import Scoring, scores_only
 from context_bench.runner.stopping import is_ours
 from context_bench.secrecy import Secrecy
@@ -22,7 +22,7 @@ from context_bench.tokens import PROMPT_FIELDS, count_fields
 
 
 class AskedTooOftenError(Exception):
-    """A system said that it is asked too often; its cause is what the system raised."""
+    """A system said that it is asked too often, or to ask again later; its cause is what the system raised."""
 
 
 class Workbench:
@@ -53,7 +53,7 @@ class Workbench:
 
     def input_tokens(self, example: Mapping[str, Any]) -> int:
         """Return the tokens of the text that a system is given."""
-        return count_fields(self._tokenizer, example, self._text_fields or PROMPT_FIELDS)
+        return count_fields(self._tokenizer, *self._told(example, {}))
 
     def do(self, job: Job) -> StoredRow:
         """Return the finished row of a job.
@@ -70,9 +70,10 @@ class Workbench:
         except BaseException as error:
             if is_ours(error):
                 raise
+            from context_bench.runner.admission import AskAgainError
             from context_bench.runner.rate_headers import is_refusal
 
-            if is_refusal(error):
+            if isinstance(error, AskAgainError) or is_refusal(error):
                 raise AskedTooOftenError from error
             return self.failed(job, error, perf_counter() - started)
         answer = self.take(job, found, Timing(perf_counter() - started))
@@ -167,10 +168,13 @@ class Workbench:
         return scores_only(job, [], failures) if answer is None else self.row(job, answer, (), failures)
 
     def _context_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> int | None:
-        names = self._text_fields or PROMPT_FIELDS
-        if not output.keys().isdisjoint(names):
-            return count_fields(self._tokenizer, {**example, **output}, names)
+        if not output.keys().isdisjoint(self._text_fields or PROMPT_FIELDS):
+            return count_fields(self._tokenizer, *self._told(example, output))
         return None
+
+    def _told(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> tuple[Mapping[str, Any], Sequence[str]]:
+        is_spoken = self._text_fields is None and "messages" in example
+        return as_sent(example, output) if is_spoken else {**example, **output}, self._text_fields or PROMPT_FIELDS
 
     def _response_tokens(self, output: Mapping[str, Any], usage: Usage | None) -> int:
         if usage is not None and usage.output_tokens is not None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import RLock, local
 from typing import Any
 
-from context_bench.errors import StoreError
+from context_bench.errors import ContextBenchError, StoreError
 from context_bench.store.schema import SCHEMAS
 
 LARGEST_VALUE = 1 << 29
@@ -33,6 +33,24 @@ class _Connection(sqlite3.Connection):
 
     def __del__(self) -> None:
         self.close()
+
+
+class Further:
+    """A mapping of integers that lies in a temporary file, for more of them than memory should hold. Nothing is taken out."""
+
+    def __init__(self) -> None:
+        self._table = sqlite3.connect("", isolation_level=None, check_same_thread=False, factory=_Connection)
+        self._table.execute("PRAGMA synchronous = OFF")
+        self._table.execute("CREATE TABLE held (number INTEGER PRIMARY KEY, value BLOB)")
+        self._table.execute("BEGIN")
+
+    def setdefault(self, number: int, value: int) -> int:
+        """Return the value of a number; one without a value gets this one."""
+        given = value.to_bytes(16, "big"), number
+        if self._table.execute("INSERT OR IGNORE INTO held (value, number) VALUES (?, ?)", given).rowcount:
+            return value
+        (held,) = self._table.execute("SELECT value FROM held WHERE number = ?", (number,)).fetchone()
+        return int.from_bytes(held, "big")
 
 
 def writing(path: Path) -> sqlite3.Connection:
@@ -162,7 +180,7 @@ def told_as_damage(path: Path) -> Iterator[None]:
     """Turn whatever goes wrong with foreign data into a StoreError that names the file."""
     try:
         yield
-    except StoreError:
+    except ContextBenchError:
         raise
     except sqlite3.OperationalError as error:
         raise StoreError(f"The run file {path} cannot be read: {error}.") from error

@@ -404,7 +404,7 @@ def _readers() -> dict[str, Callable[[Any], Any]]:
         "time": time.fromisoformat,
         "timedelta": lambda text: timedelta(*map(int, text.split())),
         "Decimal": Decimal,
-        "Fraction": Fraction,
+        "Fraction": lambda text: Fraction(*map(int, text.split("/"))),  # with an exponent it can take hours
         "UUID": UUID,
         "path": PurePosixPath,
     }

@@ -8,6 +8,7 @@ network file system a lock may not reach other machines.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
@@ -77,6 +78,17 @@ def writer_of(path: Path) -> int | None:
         return _holder(file)
     finally:
         os.close(handle)
+
+
+def refuse_where_locked(names: Iterable[str]) -> None:
+    """Look at what a command was given, before anything is imported that takes long.
+
+    Raises:
+        StoreError: One of these is a run file, and another session writes into it.
+    """
+    for path in map(Path, names):
+        if writer_of(path) is not None:
+            SessionLock(path).release()  # it may have ended meanwhile
 
 
 def _lock_file(path: Path) -> Path:

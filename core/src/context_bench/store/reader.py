@@ -13,7 +13,7 @@ from context_bench.errors import StoreError
 from context_bench.records import BaselineRow, EvalRow, KeyMeaning
 from context_bench.store.connection import Source, Values, missing
 from context_bench.store.encoding import from_json
-from context_bench.store.identity import RowId, last_of, sql_slot_of
+from context_bench.store.keys import RowId, last_of, sql_slot_of
 from context_bench.store.row_reader import Baselines, RowReader
 from context_bench.store.stored_rows import Label, StoredTurn, verify
 
@@ -89,39 +89,39 @@ class RunReader:
     def warnings(self) -> list[str]:
         """Return what was recorded for the user, a line each."""
         with self.snapshot():
-            found = [from_json(text) for (text,) in self.lines("SELECT value FROM meta WHERE name = 'warnings'")]
-            return [str(line) for line in found[0]] if found else []
+            return [str(line) for line in self._kept("warnings") or ()]
 
     def metrics(self) -> dict[str, Any]:
         """Return which metrics the run computed, and what they made of its rows; nothing of a run of an earlier version."""
         with self.snapshot():
-            found = [from_json(text) for (text,) in self.lines("SELECT value FROM meta WHERE name = 'metrics'")]
-            return dict(found[0]) if found else {}
+            return dict(self._kept("metrics") or {})
+
+    def _kept(self, name: str) -> Any:
+        """Return a single fact that is kept as JSON; None where there is none."""
+        found = self.lines("SELECT value FROM meta WHERE name = ?", name)
+        return from_json(found[0][0]) if found else None
 
     def systems(self) -> list[dict[str, Any]]:
         """Return the systems in the order of their slots."""
-        with self.snapshot():
-            found = self.lines("SELECT slot, label, key, shared, description FROM systems ORDER BY slot")
-            return [
-                {"slot": slot, "label": label, "key": key, "shared": bool(shared), "description": dict(from_json(text))}
-                for slot, label, key, shared, text in found
-            ]
+        found = self._table("systems", "slot", "label", "key", "shared", "description")
+        return [{**one, "shared": bool(one["shared"])} for one in found]
 
     def datasets(self) -> list[dict[str, Any]]:
         """Return the datasets in the order of their numbers."""
-        with self.snapshot():
-            found = self.lines("SELECT number, label, description, length, content FROM datasets ORDER BY number")
-            return [
-                {"number": number, "label": label, "description": from_json(text), "length": length, "content": content}
-                for number, label, text, length, content in found
-            ]
+        return self._table("datasets", "number", "label", "description", "length", "content")
 
     def evaluators(self) -> list[dict[str, Any]]:
         """Return the evaluators in the order of their numbers."""
+        return self._table("evaluators", "number", "id", "key", "provenance")
+
+    def _table(self, table: str, *columns: str) -> list[dict[str, Any]]:
+        """Return the lines of a table by column, in the order of the first one; some of them hold a mapping as JSON."""
         with self.snapshot():
-            found = self.lines("SELECT number, id, key, provenance FROM evaluators ORDER BY number")
+            found = self.lines(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}")
+            mappings = {"description", "provenance"}
             return [
-                {"number": n, "id": name, "key": key, "provenance": from_json(text)} for n, name, key, text in found
+                {name: dict(from_json(value)) if name in mappings else value for name, value in zip(columns, line)}
+                for line in found
             ]
 
     def labels(self) -> list[Label]:

@@ -11,7 +11,7 @@ from attrs import Factory, frozen
 from context_bench.errors import StoreError
 from context_bench.records import BaselineRow, EvalRow, Failure, Usage
 from context_bench.store.encoding import from_json
-from context_bench.store.identity import RowId, example_of, last_of
+from context_bench.store.keys import RowId, example_of, last_of
 from context_bench.store.schema import column_types
 from context_bench.store.stored_rows import Label, verify
 

@@ -20,7 +20,7 @@ from weakref import finalize
 from context_bench.errors import StoreError
 from context_bench.store.connection import writing
 from context_bench.store.encoding import from_json, to_json
-from context_bench.store.identity import sql_example_of
+from context_bench.store.keys import sql_example_of
 from context_bench.store.lock import SessionLock
 from context_bench.store.reader import RunReader
 from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
@@ -138,6 +138,15 @@ class RunFile(RunReader):
         except sqlite3.Error as error:
             raise StoreError(f"The run file {self.path} cannot be written: {error}.") from error
 
+    def _write(self, query: str, values: Sequence[Any] = ()) -> None:
+        """Execute one statement in a transaction of its own."""
+        with self._writing() as connection:
+            connection.execute(query, values)
+
+    def _note(self, name: str, value: str) -> None:
+        """Record a single fact about the file."""
+        self._write("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
     def discard(self) -> None:
         """Close the file and remove it, with what SQLite keeps beside it, unless somebody did or replaced it."""
         self.close()
@@ -148,8 +157,7 @@ class RunFile(RunReader):
 
     def keep_request(self, config: Mapping[str, Any]) -> None:
         """Record what is asked for now, in place of what the run began with."""
-        with self._writing() as connection:
-            connection.execute("UPDATE run SET config = ?", (to_json(config),))
+        self._write("UPDATE run SET config = ?", (to_json(config),))
 
     def begin(self, status: str | None = "running") -> None:
         """Record that a session writes into the file, and the status that it gives to the run: it is sealed at its end."""
@@ -180,51 +188,32 @@ class RunFile(RunReader):
 
     def add_system(self, slot: int, label: str, key: bytes, shared: bool, description: Mapping[str, Any]) -> None:
         """Record a system of this run; ``shared`` says whether its key is valid in other runs."""
-        with self._writing():
-            self._connection.execute(
-                "INSERT OR REPLACE INTO systems VALUES (?, ?, ?, ?, ?)",
-                (slot, label, key, shared, to_json(description)),
-            )
+        values = slot, label, key, shared, to_json(description)
+        self._write("INSERT OR REPLACE INTO systems VALUES (?, ?, ?, ?, ?)", values)
 
     def add_dataset(self, number: int, label: str, description: Mapping[str, Any]) -> None:
         """Record a dataset of this run."""
-        with self._writing():
-            self._connection.execute(
-                "INSERT OR REPLACE INTO datasets VALUES (?, ?, ?, NULL, NULL)", (number, label, to_json(description))
-            )
+        values = number, label, to_json(description)
+        self._write("INSERT OR REPLACE INTO datasets VALUES (?, ?, ?, NULL, NULL)", values)
 
     def close_dataset(self, number: int, length: int, content: bytes) -> None:
         """Record how many examples a dataset gave, and the hash of them all in order."""
-        with self._writing():
-            self._connection.execute(
-                "UPDATE datasets SET length = ?, content = ? WHERE number = ?", (length, content, number)
-            )
+        self._write("UPDATE datasets SET length = ?, content = ? WHERE number = ?", (length, content, number))
 
     def add_evaluator(self, number: int, evaluator: str, key: bytes, provenance: Mapping[str, Any]) -> None:
         """Record an evaluator of this run."""
-        with self._writing():
-            self._connection.execute(
-                "INSERT OR REPLACE INTO evaluators VALUES (?, ?, ?, ?)", (number, evaluator, key, to_json(provenance))
-            )
+        values = number, evaluator, key, to_json(provenance)
+        self._write("INSERT OR REPLACE INTO evaluators VALUES (?, ?, ?, ?)", values)
 
     def add_label(self, label: Label) -> None:
         """Record the wiring of a dataset label."""
-        with self._writing():
-            self._connection.execute(
-                "INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?, ?)",
-                (
-                    label.number,
-                    label.label,
-                    label.headline,
-                    to_json({key: [meaning.evaluator, meaning.worst] for key, meaning in label.keys.items()}),
-                    to_json(label.plan),
-                ),
-            )
+        keys = to_json({key: [meaning.evaluator, meaning.worst] for key, meaning in label.keys.items()})
+        values = label.number, label.label, label.headline, keys, to_json(label.plan)
+        self._write("INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?, ?)", values)
 
     def drop_fact(self, name: str) -> None:
         """Remove a fact about the file."""
-        with self._writing():
-            self._connection.execute("DELETE FROM meta WHERE name = ?", (name,))
+        self._write("DELETE FROM meta WHERE name = ?", (name,))
 
     def copy_into(self, target: sqlite3.Connection) -> None:
         """Put all that the file holds in the place of what another holds, in one transaction."""
@@ -234,8 +223,7 @@ class RunFile(RunReader):
     def expect(self, rows: int | None) -> None:
         """Record how many rows the whole run has at most, of all systems and samples; None where nobody knows."""
         if rows is not None:
-            with self._writing():
-                self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('expected', ?)", (str(rows),))
+            self._note("expected", str(rows))
 
     def add_provenance(self, found: Mapping[str, Any]) -> None:
         """Add to what is recorded about the place where the run is done."""
@@ -268,13 +256,11 @@ class RunFile(RunReader):
         known = self.warnings()
         told = [*known, *(line for line in dict.fromkeys(lines) if line not in known)]
         if told != known:
-            with self._writing():
-                self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('warnings', ?)", (to_json(told),))
+            self._note("warnings", to_json(told))
 
     def keep_metrics(self, found: Mapping[str, Any]) -> None:
         """Record which metrics the run computes, and what they made of its rows."""
-        with self._writing():
-            self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('metrics', ?)", (to_json(found),))
+        self._note("metrics", to_json(found))
 
     def commit(self, items: Sequence[StoredRow | StoredExample]) -> None:
         """Write examples and finished rows durably, all or none. A row that is there already is replaced.

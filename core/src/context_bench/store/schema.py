@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from context_bench.store.identity import sql_example_of
+from context_bench.store.keys import sql_example_of
 
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x43_54_58_42  # "CTXB"

@@ -20,8 +20,7 @@ from context_bench.errors import StoreError
 from context_bench.store import questions
 from context_bench.store.connection import Source
 from context_bench.store.encoding import DIGEST_SIZE, from_json
-from context_bench.store.identity import RowId
-from context_bench.store.keys import example_key, output_key
+from context_bench.store.keys import RowId, example_key, output_key
 from context_bench.store.reader import RunReader
 
 OPEN = "." * 8

@@ -14,7 +14,7 @@ from attrs import Factory, define, frozen
 
 from context_bench.errors import StoreError
 from context_bench.records import Failure, KeyMeaning
-from context_bench.store.identity import RowId
+from context_bench.store.keys import RowId
 
 
 @define(eq=False)  # one for every row: a frozen one takes three times as long to make

@@ -69,7 +69,7 @@ def _of_json(value: Any) -> FunctionCall | None:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     if isinstance(name, str) and isinstance(arguments, Mapping | None):
         return FunctionCall(name, dict(arguments or {}))

@@ -85,7 +85,7 @@ def verdicts(path: Path) -> dict[str, bool]:
     for file in files:
         try:
             body = json.loads(file.read_text("utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ConfigurationError(f"The SWE-bench report {file} cannot be read: {error}") from error
         found.update(_told(body))
     if not found:

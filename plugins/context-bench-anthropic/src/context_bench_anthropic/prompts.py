@@ -164,7 +164,7 @@ def _blocks(content: Any, may_be_empty: bool = False) -> list[Block]:
 def _input(function: Mapping[str, Any]) -> Any:
     try:
         return json.loads(function.get("arguments") or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -104,6 +104,6 @@ def _finished(block: dict[str, Any]) -> dict[str, Any]:
     text = block.pop("partial_json")
     try:
         block["input"] = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         block["input"] = text
     return block

@@ -97,5 +97,5 @@ class ForkServer:
                 answer = lines.readline()
             self._control.settimeout(None)
             return json.loads(answer).get("error") if answer else ""
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             return str(error)

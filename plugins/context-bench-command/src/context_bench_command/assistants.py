@@ -1,129 +1,17 @@
-"""Assistants on the command line as systems: flags and formats as their makers document them.
-
-Each runs in an empty folder unless told otherwise, so that no project's files or instructions reach an answer, and with the
-variables that it signs in with passed on where they are set.
-"""
+"""Assistants on the command line as systems: flags and formats as their makers document them."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
-import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from context_bench_command.errors import CommandExitError, CommandOutputError
+from context_bench_command.assistant import Assistant
+from context_bench_command.assistant_usage import claude_usage, codex_usage, gemini_usage
+from context_bench_command.errors import CommandOutputError
 from context_bench_command.outputs import decoded, json_output
-from context_bench_command.surroundings import shown
-from context_bench_command.system import Command
 
-_NETWORK = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "NODE_EXTRA_CA_CERTS")
 _CODEX_MESSAGES = ("agent_message", "assistant_message")
-
-
-class Assistant(Command):
-    """What the presets have in common: the prompt goes to standard input, and an error is told in the assistant's words.
-
-    Args:
-        model: Model to ask for; None leaves it to the assistant's settings.
-        system_prompt: Its system prompt, where it can be given one.
-        arguments: Further arguments.
-        program: The program, when it is called otherwise.
-        prompt: Template of the prompt; by default context, blank line and question.
-        cwd: Folder that it runs in; by default an empty one.
-        env: Variables to set, as a mapping or ``NAME=value`` texts.
-        pass_env: Names of variables to pass on from our environment.
-        timeout: Seconds for one row; None for no limit.
-        version: Version of the assistant. With it, or with a model, responses are reused across runs.
-        name: Display name; by default the program's.
-    """
-
-    variables: Sequence[str] = ()
-    endpoint_variable: str | None = None
-
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        model: str | None,
-        arguments: Iterable[str],
-        prompt: str | None,
-        cwd: str | None,
-        env: Mapping[str, str] | Iterable[str] | None,
-        pass_env: Iterable[str],
-        timeout: float | None,
-        version: str | None,
-        name: str | None,
-        after: Sequence[str] = (),
-    ) -> None:
-        self.model = model
-        folder = cwd
-        if folder is None:
-            folder = tempfile.mkdtemp(prefix="context-bench-")
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        super().__init__(
-            [*command, *arguments, *after],
-            prompt=prompt,
-            stdin="prompt",
-            cwd=folder,
-            env=env,
-            pass_env=pass_env,
-            timeout=timeout,
-            version=version,
-            name=name,
-        )
-        self._shown_cwd = cwd
-
-    def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the assistant's answer to an example.
-
-        Raises:
-            CommandError: It gave no usable answer; the message holds its own words.
-        """
-        try:
-            return super().process(example)
-        except CommandExitError as error:
-            words = self._words(error.output)
-            if words:
-                raise CommandExitError(f"{error}: {words}", error.output) from error.__cause__
-            raise
-
-    def _words(self, written: bytes) -> str | None:
-        """Return what it wrote about its failure to standard output."""
-        try:
-            self._read(written)
-        except CommandOutputError as error:
-            words = str(error).removeprefix(f"{self.name} answered with an error: ")
-            return words if words != str(error) else None
-        return None
-
-    def _refusal(self, words: Any) -> CommandOutputError:
-        text = words if isinstance(words, str) else json.dumps(words)
-        return CommandOutputError(
-            f"{self.name} answered with an error: {' '.join(text.split())[:600] or 'no reason given'}"
-        )
-
-    def _optional_environment(self) -> tuple[str, ...]:
-        return (*self.variables, *_NETWORK)
-
-    def _is_repeatable(self) -> bool:
-        return self.version is not None or self.model is not None
-
-    def _fingerprint(self) -> dict[str, Any]:
-        endpoint = self._environment.get(self.endpoint_variable or "")
-        asked = {"endpoint": shown(endpoint).partition("?")[0]} if endpoint else {}
-        own = {name: shown(value) for name, value in self._additions.items() if name != self.endpoint_variable}
-        program, *arguments = map(shown, self._arguments)
-        return {
-            **super()._fingerprint(),
-            "run": [os.path.basename(program), *arguments],
-            "env": own,
-            "cwd": self._shown_cwd,
-            "model": self.model,
-            **asked,
-        }
 
 
 class ClaudeCLI(Assistant):
@@ -194,7 +82,7 @@ class ClaudeCLI(Assistant):
             raise self._refusal(found.get("result") or found.get("subtype") or "")
         if not isinstance(found.get("result"), str):
             raise CommandOutputError(f"{self.name} wrote an object without a 'result'")
-        usage = _claude_usage(found)
+        usage = claude_usage(found)
         models = found.get("modelUsage")
         named = {
             "finish_reason": found.get("stop_reason"),
@@ -251,7 +139,7 @@ class CodexCLI(Assistant):
         for line in decoded(written, self.name).splitlines():
             try:
                 event = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue  # what is no event is no answer either
             if not isinstance(event, Mapping):
                 continue
@@ -262,7 +150,7 @@ class CodexCLI(Assistant):
             if event.get("type") == "error":
                 trouble = event.get("message")
             elif event.get("type") == "turn.completed":
-                usage = _codex_usage(event.get("usage"))
+                usage = codex_usage(event.get("usage"))
             elif event.get("type") == "item.completed":
                 response = _message(item) or response
         if not isinstance(response, str):
@@ -330,7 +218,7 @@ class GeminiCLI(Assistant):
             raise CommandOutputError(f"{self.name} wrote an object without a 'response'")
         stats = found.get("stats")
         models = stats.get("models") if isinstance(stats, Mapping) else None
-        usage = _gemini_usage(models) if isinstance(models, Mapping) else {}
+        usage = gemini_usage(models) if isinstance(models, Mapping) else {}
         model = next(iter(models)) if isinstance(models, Mapping) and len(models) == 1 else self.model
         return {
             "response": found["response"],
@@ -392,61 +280,3 @@ def _message(item: Any) -> str | None:
 
 def _given(flag: str, value: object) -> list[str]:
     return [] if value is None else [flag, str(value)]
-
-
-def _claude_usage(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return Claude Code's counts; its ``input_tokens`` leave out what was read from the cache or written into it."""
-    told = found.get("usage")
-    told = told if isinstance(told, Mapping) else {}
-    read, written = _count(told, "cache_read_input_tokens"), _count(told, "cache_creation_input_tokens")
-    fresh = _count(told, "input_tokens")
-    usage = {
-        "input_tokens": None if fresh is None else fresh + (read or 0) + (written or 0),
-        "output_tokens": _count(told, "output_tokens"),
-        "cache_read_tokens": read,
-        "cache_write_tokens": written,
-        "cost": _amount(found.get("total_cost_usd")),
-    }
-    return _known(usage)
-
-
-def _codex_usage(told: Any) -> dict[str, Any]:
-    told = told if isinstance(told, Mapping) else {}
-    return _known(
-        {
-            "input_tokens": _count(told, "input_tokens"),
-            "output_tokens": _count(told, "output_tokens"),
-            "cache_read_tokens": _count(told, "cached_input_tokens"),
-            "reasoning_tokens": _count(told, "reasoning_output_tokens"),
-        }
-    )
-
-
-def _gemini_usage(models: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the Gemini CLI's counts; its candidates leave out the thoughts, which are billed as output."""
-    total: dict[str, int] = {}
-    for told in models.values():
-        tokens = told.get("tokens") if isinstance(told, Mapping) else None
-        if not isinstance(tokens, Mapping):
-            continue
-        counts = {
-            "input_tokens": (_count(tokens, "prompt") or 0) + (_count(tokens, "tool") or 0),
-            "output_tokens": (_count(tokens, "candidates") or 0) + (_count(tokens, "thoughts") or 0),
-            "cache_read_tokens": _count(tokens, "cached") or 0,
-            "reasoning_tokens": _count(tokens, "thoughts") or 0,
-        }
-        total = {name: total.get(name, 0) + count for name, count in counts.items()}
-    return dict(total)
-
-
-def _count(told: Mapping[str, Any], name: str) -> int | None:
-    value = told.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _amount(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _known(usage: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in usage.items() if value is not None}

@@ -86,7 +86,7 @@ def read_baseline(path: Path) -> Baseline:
         told = json.loads(beside.read_text(encoding="utf-8"))
         promoted = datetime.fromisoformat(str(told["promoted"])).isoformat()
         return Baseline(path.stem, path, str(told["reason"]), promoted, str(told.get("source", "")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         raise ConfigurationError(
             f"{beside} does not tell what the baseline {path.stem} is: {error}. Promote it again: context-bench baseline promote."
         ) from error

@@ -1,4 +1,4 @@
-"""``context-bench compare``, ``baseline``, ``plan``, and the option ``--gate`` of ``run``."""
+"""``context-bench compare``: which system is better, by how much and how surely."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from context_bench.console import say, tell, wrapped, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_compare import baselines as named
+from context_bench_compare.baseline_command import baseline, folder_option
 from context_bench_compare.columns import HEADLINE
-from context_bench_compare.comparing import Overview, baseline_of, compare_runs, contestants, is_own_baseline, overview
-from context_bench_compare.gates import Gate, Outcome, exit_code, gates_of_table, parse_gate
+from context_bench_compare.comparing import Overview, overview
+from context_bench_compare.entrants import baseline_of, contestants, is_own_baseline
+from context_bench_compare.gates import Outcome, exit_code, parse_gate, project_gates
 from context_bench_compare.gating import judge
-from context_bench_compare.planning import plans
+from context_bench_compare.plan_command import plan
 from context_bench_compare.rendering import (
     HEADINGS,
     aligned,
@@ -36,7 +38,6 @@ from context_bench_compare.rendering import (
 from context_bench_compare.verdicts import Rules
 
 INCOMPLETE = 3
-PROJECT_FILE = Path("context-bench.toml")
 
 _path = click.Path(path_type=Path, dir_okay=False)
 
@@ -102,14 +103,7 @@ _path = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="Hold the first run against the table [gate] of the project file too.",
 )
-@click.option(
-    "--baselines",
-    "folder",
-    type=click.Path(path_type=Path),
-    default=named.BASELINES,
-    show_default=True,
-    help="Folder of the named baselines.",
-)
+@folder_option
 @click.option("--anyway", is_flag=True, help="Compare what was scored or asked in different ways.")
 @click.option("--partial", is_flag=True, help="Compare runs that are not complete.")
 @click.option(
@@ -213,148 +207,4 @@ def _show(compared: Overview, outcomes: Sequence[Outcome]) -> None:
         say(wrapped("", gate_sentence(outcome), 0, 0))
 
 
-@click.group()
-def baseline() -> None:
-    """Runs that a team has agreed to hold others against."""
-
-
-@baseline.command()
-@click.argument("run", type=_path)
-@click.option("--as", "name", required=True, metavar="NAME", help="Name of the baseline; gates write it @NAME.")
-@click.option("--reason", required=True, metavar="TEXT", help="Why it is the baseline, for others.")
-@click.option(
-    "--baselines",
-    "folder",
-    type=click.Path(path_type=Path),
-    default=named.BASELINES,
-    show_default=True,
-    help="Folder of the named baselines.",
-)
-def promote(run: Path, name: str, reason: str, folder: Path) -> None:
-    """Make a finished run a named baseline, in place of the one that had the name."""
-    made = named.promote(run, name, reason, folder)
-    say(f"@{made.name} is now {made.path}, a copy of {run}.")
-
-
-@baseline.command(name="list")
-@click.option(
-    "--baselines",
-    "folder",
-    type=click.Path(path_type=Path),
-    default=named.BASELINES,
-    show_default=True,
-    help="Folder of the named baselines.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-def list_(folder: Path, as_json: bool) -> None:
-    """Show the named baselines, how old they are, and why they are there."""
-    found = named.baselines(folder)
-    if as_json:
-        write_json(
-            [{"name": one.name, "path": str(one.path), "reason": one.reason, "promoted": one.promoted} for one in found]
-        )
-        return
-    if not found:
-        tell(f"{folder} holds no baseline. `context-bench baseline promote RUN --as NAME --reason TEXT` makes one.")
-        return
-    say(
-        aligned(
-            ("name", "age", "reason", "run file"), [(f"@{one.name}", one.age(), one.reason, one.path) for one in found]
-        )
-    )
-
-
-@click.command()
-@click.argument("pilot", type=_path)
-@click.option(
-    "--margin",
-    type=float,
-    required=True,
-    metavar="X",
-    help="What may be lost, such as 0.01 for one point in a hundred.",
-)
-@click.option("--metric", "-m", default=HEADLINE, metavar="KEY", help="Score to decide about.  [default: the headline]")
-@click.option("--baseline", "against", metavar="LABEL", help="The system that the others are held against.")
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0.5, 1, max_open=True),
-    default=0.95,
-    show_default=True,
-    metavar="C",
-    help="Of the interval that decides.",
-)
-@click.option("--rpm", type=float, metavar="N", help="Requests a minute that the endpoint allows.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-def plan(
-    pilot: Path, margin: float, metric: str, against: str | None, confidence: float, rpm: float | None, as_json: bool
-) -> None:
-    """Tell from a pilot how many rows a decision takes, and what they cost, before they are paid for."""
-    with open_run(pilot) as run:
-        found = plans(run, metric, margin, against, confidence, rpm)
-    if as_json:
-        write_json([one.to_dict() for one in found])
-        return
-    headings = ("system", "score", "margin", "rows", "calls", "tokens", "minutes", "cost", "pilot rows", "pilot shows")
-    say(aligned(headings, [_planned(one) for one in found]))
-    say()
-    say(
-        wrapped(
-            "",
-            "Rows: so many matched rows show in four runs of five that an equally good system loses no more than the margin.",
-            0,
-            0,
-        )
-    )
-
-
-def _planned(one: Any) -> tuple[Any, ...]:
-    minutes = None if one.minutes is None else f"{one.minutes:.3g}"
-    cost = None if one.cost is None else f"{one.cost:.4g}"
-    return (
-        one.system,
-        one.metric,
-        one.margin,
-        one.rows,
-        one.calls,
-        one.tokens,
-        minutes,
-        cost,
-        one.pilot_rows,
-        f"{one.pilot_shows:.3g}",
-    )
-
-
-def verdicts(result: Any) -> str | None:
-    """Return the verdicts that stand below the table of a run with a baseline, about the score that the table is about."""
-    path = result.config.get("run_file")
-    if not path or len(result.config.get("systems", ())) < 2 or "baseline" not in result.config:
-        return None
-    if all(values.get("num_scored") == 0 for values in result.summary.values()):  # nothing has a gold answer
-        return None
-    with open_run(path) as run:
-        if not run.completeness.is_complete:
-            return None
-        score = str(result.config.get("score_field") or HEADLINE)
-        lines = compare_runs([run], (score,), Rules(), str(result.config["baseline"]))
-    return "\n".join(
-        wrapped("", sentence.strip(), 0, 0) for sentence in sentences(lines) if not sentence.startswith("  ")
-    )
-
-
-def project_gates(path: Path = PROJECT_FILE) -> list[Gate]:
-    """Return the gates of the table ``[gate]`` of a project file; none where there is no file.
-
-    Raises:
-        ConfigurationError: The file is no TOML, or a gate has the wrong form.
-    """
-    import tomli
-
-    try:
-        table = tomli.loads(path.read_text(encoding="utf-8")).get("gate", {}) if path.is_file() else {}
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"The project file {path} cannot be read: {error}.") from error
-    table = {name: value for name, value in table.items() if name not in ("gate", "stop_when_decided", "baselines")}
-    return gates_of_table(table)
-
-
-__all__ = ["Run", "baseline", "compare", "plan", "project_gates", "verdicts"]
+__all__ = ["baseline", "compare", "plan"]

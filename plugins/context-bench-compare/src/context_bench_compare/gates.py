@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -17,6 +18,8 @@ from attrs import frozen
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench_compare.intervals import Interval, TooFew
 from context_bench_compare.power import rows_for_margin
+
+PROJECT_FILE = Path("context-bench.toml")
 
 MET, MISSED, OPEN = "met", "missed", "inconclusive"
 
@@ -224,3 +227,19 @@ def _confidence(value: Any, where: str) -> float:
     if not 0.5 <= share < 1:
         raise ConfigurationError(f"In {where}, confidence is {value!r}, but must lie between 0.5 and 1, such as 0.95.")
     return share
+
+
+def project_gates(path: Path = PROJECT_FILE) -> list[Gate]:
+    """Return the gates of the table ``[gate]`` of a project file; none where there is no file.
+
+    Raises:
+        ConfigurationError: The file is no TOML, or a gate has the wrong form.
+    """
+    import tomli
+
+    try:
+        table = tomli.loads(path.read_text(encoding="utf-8-sig")).get("gate", {}) if path.is_file() else {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"The project file {path} cannot be read: {error}.") from error
+    table = {name: value for name, value in table.items() if name not in ("gate", "stop_when_decided", "baselines")}
+    return gates_of_table(table)

@@ -13,7 +13,7 @@ from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_compare.baselines import BASELINES, find_baseline
 from context_bench_compare.columns import HEADLINE, Column, read_columns
-from context_bench_compare.comparing import Entrant, baseline_of, entrants_of, paired
+from context_bench_compare.entrants import Entrant, baseline_of, entrants_of
 from context_bench_compare.gates import Gate, Outcome, judge_difference, judge_value
 from context_bench_compare.intervals import (
     Clusters,
@@ -24,6 +24,7 @@ from context_bench_compare.intervals import (
     difference_interval,
     mean_interval,
 )
+from context_bench_compare.matching import paired
 from context_bench_compare.places import dataset_at
 from context_bench_compare.strata import Growing, interval_over, weights_of
 from context_bench_compare.verdicts import Pairs
@@ -141,7 +142,7 @@ def _valued(
         return judge_value(name, float(np.quantile(values, share)), interval, len(values))
     if gate.metric in SUMS:
         return judge_value(name, float(values.sum()), None)
-    from context_bench_compare.comparing import clusters_of
+    from context_bench_compare.matching import clusters_of
 
     clusters = clusters_of(column.run, column.places, cluster)
     is_share = bool(((values >= 0) & (values <= 1)).all())

@@ -19,7 +19,8 @@ from functools import lru_cache
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
-from scipy import stats
+
+from context_bench_compare import normal
 
 MINIMUM_ROWS = 20
 """Fewer rows than this get no interval."""
@@ -222,14 +223,14 @@ def _jackknifed(columns: tuple[Floats, ...], statistic: Callable[..., Floats], m
 
 def _bca_shares(found: float, drawn: Floats, jackknifed: Floats, confidence: float) -> tuple[float, float]:
     below = (float((drawn < found).mean()) + float((drawn <= found).mean())) / 2
-    bias = float(stats.norm.ppf(min(max(below, 1 / (2 * len(drawn))), 1 - 1 / (2 * len(drawn)))))
+    bias = normal.quantile(min(max(below, 1 / (2 * len(drawn))), 1 - 1 / (2 * len(drawn))))
     centred = jackknifed.mean() - jackknifed
     scale = float(np.square(centred).sum()) ** 1.5
     acceleration = float((centred**3).sum()) / (6 * scale) if scale > 0 else 0.0
     ends = []
     for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
-        quantile = bias + float(stats.norm.ppf(tail))
-        ends.append(float(stats.norm.cdf(bias + quantile / (1 - acceleration * quantile))))
+        quantile = bias + normal.quantile(tail)
+        ends.append(float(normal.below(bias + quantile / (1 - acceleration * quantile))))
     return ends[0], ends[1]
 
 
@@ -265,9 +266,9 @@ def _distinct(values: Floats) -> int:
 
 @lru_cache(maxsize=1024)
 def _student(confidence: float, degrees: float) -> float:
-    return float(stats.t.ppf((1 + confidence) / 2, degrees))
+    return normal.student_quantile((1 + confidence) / 2, degrees)
 
 
 @lru_cache(maxsize=64)
 def _normal(confidence: float) -> float:
-    return float(stats.norm.ppf((1 + confidence) / 2))
+    return normal.quantile((1 + confidence) / 2)

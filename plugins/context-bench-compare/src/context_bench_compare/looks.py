@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
-from scipy import stats
 
 from context_bench import EvalRow
 from context_bench.errors import ConfigurationError, ContextBenchError
 from context_bench.runs import Run, open_run
+from context_bench_compare import normal
 from context_bench_compare.gates import MISSED, OPEN, Gate, Outcome, exit_code
 from context_bench_compare.gating import SUMS, judge
 from context_bench_compare.places import place_of
@@ -50,7 +50,7 @@ def confidences(alpha: float, looks: int = LOOKS, earlier: float = 0.0) -> tuple
     """
     shares = [(number + 1) / looks for number in range(looks)]
     found = bounds([1 / (earlier + (1 - earlier) / share) for share in shares], alpha)
-    return tuple(1 - 2 * float(stats.norm.sf(bound)) for bound in found)
+    return tuple(1 - 2 * float(normal.beyond(bound)) for bound in found)
 
 
 @frozen

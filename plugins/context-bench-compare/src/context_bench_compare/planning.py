@@ -11,7 +11,8 @@ from attrs import frozen
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
 from context_bench_compare.columns import read_columns
-from context_bench_compare.comparing import baseline_of, entrants_of, paired
+from context_bench_compare.entrants import baseline_of, entrants_of
+from context_bench_compare.matching import paired
 from context_bench_compare.power import detectable_difference, rows_for_margin, standard_error
 
 PILOT_ROWS = 10

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
 
+from context_bench_compare import normal
 from context_bench_compare.intervals import MINIMUM_ROWS, Clusters, Floats, _cluster_sums
 
 POWER = 0.8
@@ -23,7 +23,7 @@ def standard_error(differences: Floats, clusters: Clusters | None = None) -> flo
 
 def detectable_difference(error: float, confidence: float = 0.95, power: float = POWER) -> float:
     """Return the smallest true difference that a run with this standard error finds with the given power."""
-    return (_quantile((1 + confidence) / 2) + _quantile(power)) * error
+    return (normal.quantile((1 + confidence) / 2) + normal.quantile(power)) * error
 
 
 def rows_for_margin(
@@ -48,10 +48,6 @@ def rows_for_margin(
     distance = margin + difference
     if distance <= 0:
         raise ValueError("no number of rows shows a margin that the system is expected to miss")
-    beyond = _quantile((1 + confidence) / 2)
-    needed = ((beyond + _quantile(power)) * deviation / distance) ** 2
+    beyond = normal.quantile((1 + confidence) / 2)
+    needed = ((beyond + normal.quantile(power)) * deviation / distance) ** 2
     return max(MINIMUM_ROWS, math.ceil(needed), math.ceil(beyond / distance))
-
-
-def _quantile(share: float) -> float:
-    return float(stats.norm.ppf(share))

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+
+from context_bench_compare import normal
 
 GRID = 2001
 """Points of the grid on which the density of the test statistic is kept between looks."""
@@ -22,7 +23,7 @@ def spent(share: float, alpha: float = 0.05) -> float:
     """Return how much of a two-sided ``alpha`` may be spent once ``share`` of the rows are there (0 to 1)."""
     if share <= 0:
         return 0.0
-    return float(4 * stats.norm.sf(stats.norm.ppf(1 - alpha / 4) / math.sqrt(min(share, 1.0))))
+    return float(4 * normal.beyond(normal.quantile(1 - alpha / 4) / math.sqrt(min(share, 1.0))))
 
 
 def bounds(shares: Sequence[float], alpha: float = 0.05) -> list[float]:
@@ -61,8 +62,8 @@ def _advance(
 ) -> NDArray[np.float64]:
     """Return the density of the sum at ``after``, of the paths that no look has stopped."""
     if density is None:
-        return np.asarray(stats.norm.pdf(after, scale=step))
-    kernel = stats.norm.pdf(after[:, None] - grid[None, :], scale=step)
+        return np.asarray(normal.density(after, step))
+    kernel = normal.density(after[:, None] - grid[None, :], step)
     return np.asarray(kernel @ (density * _weights(grid)))
 
 
@@ -75,9 +76,9 @@ def _bound(
         middle = (low + high) / 2
         limit = middle * math.sqrt(share)
         if density is None:
-            beyond = 2 * float(stats.norm.sf(limit / step))
+            beyond = 2 * float(normal.beyond(limit / step))
         else:
-            tails = stats.norm.sf((limit - grid) / step) + stats.norm.cdf((-limit - grid) / step)
+            tails = normal.beyond((limit - grid) / step) + normal.below((-limit - grid) / step)
             beyond = float((tails * density * _weights(grid)).sum())
         low, high = (middle, high) if beyond > budget else (low, middle)
     return (low + high) / 2

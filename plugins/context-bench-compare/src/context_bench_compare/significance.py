@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
 
+from context_bench_compare import normal
 from context_bench_compare.intervals import Clusters, Floats, _cluster_sums
 
 EXACT_UP_TO = 16
@@ -31,7 +31,7 @@ def mcnemar(improved: int, regressed: int) -> float:
         regressed: Rows that passed with the baseline and fail now.
     """
     flips = improved + regressed
-    return float(stats.binomtest(improved, flips, 0.5).pvalue) if flips else 1.0
+    return normal.sign_test(improved, flips) if flips else 1.0
 
 
 def sign_flip(differences: Floats, clusters: Clusters | None = None, seed: int = 0, draws: int = 20_000) -> float:
@@ -53,7 +53,7 @@ def sign_flip(differences: Floats, clusters: Clusters | None = None, seed: int =
         signs = 1 - 2 * ((np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums))) & 1)
         return float((np.abs(signs @ sums) >= limit).mean())
     if len(sums) >= NORMAL_FROM:
-        return float(min(1.0, 2 * stats.norm.sf(found / float(np.sqrt(np.square(sums).sum())))))
+        return float(min(1.0, 2 * normal.beyond(found / float(np.sqrt(np.square(sums).sum())))))
     generator = np.random.default_rng(seed)
     extreme, block = 0, max(1, 4_000_000 // len(sums))
     for start in range(0, draws, block):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -100,18 +99,6 @@ def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bo
             )
         )
     tell(complete)
-
-
-def section(result: Any) -> str | None:
-    """Return what stands below the table of a run with controls: the advantage of each system over random deletion."""
-    path = result.config.get("run_file")
-    if not path:
-        return None
-    with open_run(Path(path)) as opened:
-        if not any("derived" in entry["description"] for entry in opened.systems):
-            return None
-        lines = lines_of(list(held_rows(opened)))
-    return f"Held against deletion at random\n{table_of(lines)}" if lines else None
 
 
 def table_of(lines: Sequence[Line], seeds: int = SEEDS) -> str:

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from context_bench.messages import whole_text
 from context_bench.runs import Run
-from context_bench_controls.choosing import NAMES, SEEDS, chosen, share
+from context_bench_controls.choosing import NAMES, SEEDS, chosen, shares
 from context_bench_controls.units import region_of, tokens_of
 from context_bench_survival import asked_of, given, kept_probes, left
 
@@ -80,14 +80,13 @@ def held(
     kept = kept_probes(original, output, asked)
     needed = [is_kept for is_kept, probe in zip(kept, asked, strict=True) if probe.needed]
     budget = min(achieved, found.tokens)
-    draws = [chosen(found, "random", budget, seed) for seed in range(seeds)]
-    controls: dict[str, dict[str, float | None]] = {}
+    draws = [shares(found, chosen(found, "random", budget, seed)) for seed in range(seeds)]
+    controls = {name: shares(found, chosen(found, name, budget)) for name in NAMES[1:]}
     spread: dict[str, float] = {}
+    controls["random"] = {}
     for kind in ("needed", "all"):
-        for name in NAMES[1:]:
-            controls.setdefault(name, {})[kind] = share(found, chosen(found, name, budget), kind == "needed")
-        drawn = [value for draw in draws if (value := share(found, draw, kind == "needed")) is not None]
-        controls.setdefault("random", {})[kind] = statistics.fmean(drawn) if drawn else None
+        drawn = [value for draw in draws if (value := draw[kind]) is not None]
+        controls["random"][kind] = statistics.fmean(drawn) if drawn else None
         spread[kind] = statistics.stdev(drawn) if len(drawn) > 1 else 0.0
     return Held(
         system=system,

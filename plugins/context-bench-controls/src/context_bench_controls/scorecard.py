@@ -9,7 +9,6 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.records import EvalRow
 from context_bench.runs import Run
 from context_bench_controls.measuring import Held, held
 from context_bench_controls.summing import Line, lines_of
@@ -59,6 +58,21 @@ class Card:
     every: Line
 
 
+@frozen(eq=False)
+class Scored:
+    """A row beside its controls, with what the run knows of it.
+
+    Attributes:
+        held: The row beside its controls.
+        scores: Its scores.
+        cost: What it cost; None where nobody knows.
+    """
+
+    held: Held
+    scores: Mapping[str, float]
+    cost: float | None
+
+
 def cards_of(run: Run, seeds: int, confidence: float = 0.95) -> list[Card]:
     """Return a card for each system of a run that put out a context.
 
@@ -67,41 +81,46 @@ def cards_of(run: Run, seeds: int, confidence: float = 0.95) -> list[Card]:
         seeds: Draws of the random control.
         confidence: Of the intervals.
     """
-    pairs = list(_pairs(run, seeds))
-    lines = {(line.system, line.kind): line for line in lines_of([one for one, _ in pairs], confidence)}
-    systems = dict.fromkeys(one.system for one, _ in pairs)
+    return cards_from(list(scored_rows(run, seeds)), confidence)
+
+
+def cards_from(scored: Sequence[Scored], confidence: float = 0.95) -> list[Card]:
+    """Return a card for each system among rows."""
+    lines = {(line.system, line.kind): line for line in lines_of([one.held for one in scored], confidence)}
+    systems = dict.fromkeys(one.held.system for one in scored)
     return [
-        _card([pair for pair in pairs if pair[0].system == name], lines[name, "needed"], lines[name, "all"])
+        _card([one for one in scored if one.held.system == name], lines[name, "needed"], lines[name, "all"])
         for name in systems
     ]
 
 
-def _pairs(run: Run, seeds: int) -> Iterator[tuple[Held, EvalRow]]:
+def scored_rows(run: Run, seeds: int) -> Iterator[Scored]:
+    """Yield the rows of a run's compressors, each beside its controls; their outputs are not kept."""
     derived = {entry["label"] for entry in run.systems if "derived" in entry["description"]}
     for example in run.examples():
         for _, row in run.rows_of(example.identity) if example.content is not None else ():
             if not row.errors and row.system not in derived:
                 found = held(example.content or {}, row.output, row.system, example.id, seeds)
                 if found is not None:
-                    yield found, row
+                    yield Scored(found, dict(row.scores), row.cost)
 
 
-def _card(pairs: Sequence[tuple[Held, EvalRow]], needed: Line, every: Line) -> Card:
-    acting = [(one, row) for one, row in pairs if not one.is_idle]
-    kept = sorted(one.ratio * one.tokens for one, _ in acting)
+def _card(scored: Sequence[Scored], needed: Line, every: Line) -> Card:
+    acting = [one for one in scored if not one.held.is_idle]
+    kept = sorted(one.held.ratio * one.held.tokens for one in acting)
     scores = {}
     for key in SCORES:
-        values = [row.scores[key] for _, row in acting if key in row.scores]
+        values = [one.scores[key] for one in acting if key in one.scores]
         if values:
             scores[key] = statistics.fmean(values)
     costs: dict[str, float] = {}
-    for one, row in pairs:
-        if row.cost is not None:
-            costs[one.cluster] = costs.get(one.cluster, 0.0) + row.cost
+    for one in scored:
+        if one.cost is not None:
+            costs[one.held.cluster] = costs.get(one.held.cluster, 0.0) + one.cost
     return Card(
         system=needed.system,
-        rows=len(pairs),
-        idle=len(pairs) - len(acting),
+        rows=len(scored),
+        idle=len(scored) - len(acting),
         tokens=None if not kept else (_quantile(kept, 0.25), statistics.median(kept), _quantile(kept, 0.75)),
         ratio=needed.ratio if needed.ratio is not None else every.ratio,
         scores=scores,
@@ -120,12 +139,13 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 @frozen
 class Point:
-    """One setting of a sweep: the tokens that it kept, what it kept, and what chance kept at them."""
+    """One setting of a sweep: the tokens that it kept, what it kept, what chance kept at them, and the system's label."""
 
     setting: float
     ratio: float
     kept: float
     random: float
+    system: str = ""
 
 
 @frozen
@@ -170,7 +190,7 @@ def _curves(option: str, members: Mapping[str, float], known: Mapping[str, Card]
         lines = {label: known[label].needed if kind == "needed" else known[label].every for label in members}
         points = sorted(
             (
-                Point(members[label], line.ratio, line.kept, line.controls["random"])
+                Point(members[label], line.ratio, line.kept, line.controls["random"], label)
                 for label, line in lines.items()
                 if line.ratio is not None and line.kept is not None
             ),

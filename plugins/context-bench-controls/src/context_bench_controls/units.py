@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from attrs import frozen
+from attrs import field, frozen
 
+from context_bench.tokens import WordTokenizer
 from context_bench_survival import Probe
 from context_bench_survival.literals import holds, literals, unescaped
 
 LONGEST = 400
 """Letters of a unit; longer lines - JSON on one line, prose without line ends - are parted between sentences or values."""
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_count = WordTokenizer().count
 _PLACES = re.compile(r"(?<=[.!?;,])\s+|(?<=[}\]]),")
 
 
-@frozen(eq=False)
-class Unit:
+class Unit(NamedTuple):
     """A line of the region, or the arguments of a call.
 
     Attributes:
@@ -48,12 +48,24 @@ class Region:
         tokens: Tokens of all of them.
         holders: For each probe the indexes of the units that hold its answer.
         needed: For each probe whether the recorded agent used it.
+        sizes: Tokens of each unit.
+        calls: For each unit that with the call that it needs; -1 for none.
     """
 
     units: Sequence[Unit]
     tokens: int
     holders: Sequence[frozenset[int]]
     needed: Sequence[bool]
+    sizes: Sequence[int] = field(init=False)
+    calls: Sequence[int] = field(init=False)
+
+    @sizes.default
+    def _sizes(self) -> list[int]:
+        return [unit.tokens for unit in self.units]
+
+    @calls.default
+    def _calls(self) -> list[int]:
+        return [-1 if unit.needs is None else unit.needs for unit in self.units]
 
 
 def region_of(messages: Sequence[Mapping[str, Any]], region: tuple[int, int], asked: Sequence[Probe]) -> Region:
@@ -131,17 +143,21 @@ def pieces(text: str) -> Iterable[str]:
 
 def tokens_of(text: str) -> int:
     r"""Return the matches of ``\w+|[^\w\s]`` in a text: the rule of a run's own tokenizer."""
-    return len(_TOKEN.findall(text))
+    return _count(text)
 
 
 def _holders(texts: Sequence[str], asked: Sequence[Probe]) -> list[frozenset[int]]:
     """Return for each probe the units that hold it: by an index of literals, and by a search for those that it lacks."""
+    if not asked:
+        return []
     index: dict[str, set[int]] = {}
     whole = [text + "\n" + unescaped(text) if "\\" in text else text for text in texts]
+    wanted = {probe.answer for probe in asked}
     for number, text in enumerate(whole):
         for line in text.splitlines():
             for one in literals(line):
-                index.setdefault(one.text, set()).add(number)
+                if one.text in wanted:
+                    index.setdefault(one.text, set()).add(number)
     found = []
     for probe in asked:
         holding = index.get(probe.answer) or {n for n, text in enumerate(whole) if holds(text, probe.answer)}

@@ -10,8 +10,9 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from context_bench_compare.averages import RATIOS, Ratio, ratio_between
-from context_bench_compare.comparing import COSTS, clusters_of
+from context_bench_compare.comparing import COSTS
 from context_bench_compare.intervals import Interval
+from context_bench_compare.matching import clusters_of
 from context_bench_compare.pareto import Front, front_of
 from context_bench_compare.places import place_of
 from context_bench_compare.verdicts import INCOMPARABLE, Comparison, Pairs, Rules, compare, corrected, incomparable

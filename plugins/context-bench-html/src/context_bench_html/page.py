@@ -17,6 +17,7 @@ from context_bench_html.deciding import Decision, decide, trade
 from context_bench_html.embedding import embedded, policy_hash, visible
 from context_bench_html.heat_maps import HeatMap, by_dataset, by_needle
 from context_bench_html.payload import Texts, rows_payload
+from context_bench_html.pictures import Picture, drawn
 from context_bench_html.side_by_side import DIFFERENT, FAILED, IMPROVED, REGRESSED, SideBySide, array_of
 from context_bench_html.summary import main_tables, score_table
 from context_bench_html.svg import number
@@ -39,7 +40,9 @@ class Opened:
     home: str | None = None
 
 
-def report_page(result: Any, found: SideBySide, run: Any, opened: Opened) -> Iterable[str]:
+def report_page(
+    result: Any, found: SideBySide, run: Any, opened: Opened, pictures: Sequence[Picture] = ()
+) -> Iterable[str]:
     """Return the report of a result as parts of an HTML document.
 
     Args:
@@ -47,6 +50,7 @@ def report_page(result: Any, found: SideBySide, run: Any, opened: Opened) -> Ite
         found: Its rows side by side.
         run: The open run, or None.
         opened: How full texts are had.
+        pictures: What packages add.
     """
     states = found.states()
     decision = decide(found, run, _lower(result))
@@ -60,6 +64,7 @@ def report_page(result: Any, found: SideBySide, run: Any, opened: Opened) -> Ite
         "scores": score_table(result),
         "charts": _charts(found, decision),
         "trade": trade(found, run),
+        "pictures": [(drawn(f"picture-{number}", one), one) for number, one in enumerate(pictures)],
         "heat_maps": _heat_maps(found),
         "counts": _counts(states),
         "lines": len(found.lines),

@@ -12,6 +12,7 @@ from context_bench.runs import Run, open_run
 from context_bench_html.details import detail_of
 from context_bench_html.page import Opened, report_page
 from context_bench_html.payload import excerpt_length, texts_of
+from context_bench_html.pictures import pictures_of
 from context_bench_html.side_by_side import SideBySide, side_by_side, with_examples
 from context_bench_html.sizes import size_of
 
@@ -39,7 +40,7 @@ class HtmlReporter:
             rows: Sequence[EvalRow] = list(result.rows) if result.config.get("filter") is not None else result.rows
             found = read(result, rows, run)
             texts = texts_of(found.states(), detail_reader(found, rows, run), self._room)
-            for part in report_page(result, found, run, Opened(texts)):
+            for part in report_page(result, found, run, Opened(texts), pictures_of(run)):
                 stream.write(part)
 
 

@@ -20,7 +20,7 @@ def read_extra_body(extra_body: Mapping[str, Any] | str | None, reserved: Mappin
     if isinstance(extra_body, str):
         try:
             extra_body = json.loads(extra_body or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"extra_body is no JSON object: {error}.") from None
     if extra_body is None:
         return {}

@@ -23,12 +23,15 @@ def recorded_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that server, proxy and gateway added about their work, names in lower case.
 
     Recorded is all but what every HTTP response has (lengths, types, dates, policies for browsers), cookies, the account's
-    organization, and whatever has a name that sounds like a credential.
+    organization, and whatever has a name that sounds like a credential. The date stays where limits are told: a moment at which
+    all is there again is measured against it.
 
     >>> recorded_headers({"X-Kompact-Tokens-Saved": "29", "Set-Cookie": "a=b", "X-Api-Key": "sk"})
     {'x-kompact-tokens-saved': '29'}
     """
     safe = [(name.lower(), value[:_LONGEST_VALUE]) for name, value in headers.items() if _is_recorded(name.lower())]
+    if any("ratelimit" in name for name, _ in safe):
+        safe += [("date", value[:_LONGEST_VALUE]) for name, value in headers.items() if name.lower() == "date"]
     return dict(sorted(safe)[:_MOST_HEADERS])
 
 

@@ -105,7 +105,7 @@ def _label_path(place: Path) -> Path:
 def _label(place: Path) -> dict[str, Any] | None:
     try:
         found = json.loads(_label_path(place).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return (
         found

@@ -72,7 +72,7 @@ def _lines(wanted: Wanted, file: IO[bytes]) -> Iterator[Record]:
         if line.strip():
             try:
                 record = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise DatasetError(f"{wanted.where}: {wanted.path()}, line {number} is no JSON: {error}") from error
             if not isinstance(record, dict):
                 raise DatasetError(f"{wanted.where}: {wanted.path()}, line {number} is no JSON object.")
@@ -83,7 +83,7 @@ def _array(wanted: Wanted, file: IO[bytes]) -> Iterator[Record]:
     """Yield the objects of a JSON array just as they are."""
     try:
         found = json.loads(file.read())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DatasetError(f"{wanted.where}: {wanted.path()} is no JSON: {error}") from error
     yield from found
 

@@ -71,7 +71,7 @@ def changed_prompts(prompts: Mapping[str, str] | str | Path | None) -> dict[str,
         return dict(prompts)
     try:
         found = tomli.loads(Path(prompts).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"The prompts in {str(prompts)!r} cannot be read: {error}") from error
     if not all(isinstance(text, str) for text in found.values()):
         raise ConfigurationError(f"The prompts in {str(prompts)!r} must be texts: NAME = '''...'''.")

@@ -19,21 +19,24 @@ def lock_differences(path: Path, catalog: Catalog) -> list[str]:
     Raises:
         ConfigurationError: It is no lock file.
     """
+    if path.exists() and not path.is_file():
+        raise ConfigurationError(f"{path} is no lock file that can be read: it is no regular file.")
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         datasets = document["datasets"].values()
-        locked = {name: facts for plan in datasets for name, facts in plan["evaluators"].items()}
-        for kind in ("parts", "hooks"):
-            locked |= document.get(kind, {})
-        return [line for name, facts in sorted(locked.items()) for line in _differences(name, dict(facts), catalog)]
+        locked = {("evaluators", name): facts for plan in datasets for name, facts in plan["evaluators"].items()}
+        for kind in ("hooks", "metrics", "parts"):
+            of_kind = "run_parts" if kind == "parts" else kind
+            locked |= {(of_kind, name): facts for name, facts in document.get(kind, {}).items()}
+        return [line for key, facts in sorted(locked.items()) for line in _differences(*key, dict(facts), catalog)]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ConfigurationError(
             f"{path} is no lock file that can be read: {type(error).__name__}: {error}. `context-bench lock` writes one."
         ) from error
 
 
-def _differences(name: str, locked: Mapping[str, Any], catalog: Catalog) -> Iterator[str]:
-    found = [component for component in catalog if component.id == name]
+def _differences(kind: str, name: str, locked: Mapping[str, Any], catalog: Catalog) -> Iterator[str]:
+    found = [component for component in catalog.of_kind(kind) if component.id == name]
     if not found:
         yield f"{name}: locked with {locked.get('distribution_version', '?')}, not installed"
         return

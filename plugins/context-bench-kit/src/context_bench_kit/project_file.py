@@ -10,6 +10,7 @@ from context_bench.errors import ConfigurationError
 from context_bench_kit.toml_list import with_item, without_item
 
 PROJECT_FILE = "context-bench.toml"
+_MARK = "\ufeff"  # that some editors put before a text
 
 
 def set_disabled(name: str, disabled: bool, path: Path | None = None) -> bool:
@@ -23,7 +24,8 @@ def set_disabled(name: str, disabled: bool, path: Path | None = None) -> bool:
             edit.
     """
     path = path or Path(PROJECT_FILE)
-    text = _text(path)
+    written = _text(path)
+    text = written.removeprefix(_MARK)
     before = _disabled(_parse(path, text))
     if (name in before) == disabled:
         return False
@@ -36,7 +38,7 @@ def set_disabled(name: str, disabled: bool, path: Path | None = None) -> bool:
             f"disable = [{wanted}]."
         )
     try:
-        path.write_text(edited, encoding="utf-8", newline="")
+        path.write_text(written[: len(written) - len(text)] + edited, encoding="utf-8", newline="")
     except OSError as error:
         raise ConfigurationError(f"The project file {path} cannot be written: {error}.") from error
     return True
@@ -45,10 +47,12 @@ def set_disabled(name: str, disabled: bool, path: Path | None = None) -> bool:
 def disabled_plugins(path: Path | None = None) -> list[str]:
     """Return the names in ``[plugins] disable``."""
     path = path or Path(PROJECT_FILE)
-    return _disabled(_parse(path, _text(path)))
+    return _disabled(_parse(path, _text(path).removeprefix(_MARK)))
 
 
 def _text(path: Path) -> str:
+    if path.exists() and not path.is_file():
+        raise ConfigurationError(f"The project file {path} cannot be read: it is no regular file.")
     try:
         with path.open(encoding="utf-8", newline="") as file:  # line endings stay as they are
             return file.read()
@@ -63,7 +67,7 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
 
     try:
         return tomli.loads(text)
-    except tomli.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, and tables in tables, too
         raise ConfigurationError(f"The project file {path} is no valid TOML: {error}.") from error
 
 
@@ -73,7 +77,7 @@ def _holds(edited: str, text: str, names: list[str]) -> bool:
 
     try:
         after = tomli.loads(edited)
-    except tomli.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return False
     if sorted(_disabled(after)) != sorted(names):
         return False

@@ -100,7 +100,7 @@ def _notes() -> Path:
 def _known() -> dict[str, list[object]]:
     try:
         found = json.loads(_notes().read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return {path: note for path, note in found.items() if isinstance(note, list) and len(note) == 3}
 

@@ -176,7 +176,7 @@ class LlamaServer:
             ) from None
         try:
             found = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             process.wait(_PATIENCE)
             return {"error": self._ended()}
         return found if isinstance(found, dict) else {"error": repr(found)}

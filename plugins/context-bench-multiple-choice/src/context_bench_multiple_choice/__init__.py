@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from context_bench.records import Scores
-from context_bench_multiple_choice.evaluator import MultipleChoiceAccuracy
+from context_bench_multiple_choice.evaluator import MultipleChoiceAccuracy, mmlu_pro_letter
 from context_bench_multiple_choice.extraction import Finding, find_letter
-from context_bench_multiple_choice.mmlu_pro import mmlu_pro_letter
 
 __all__ = ["Finding", "MultipleChoiceAccuracy", "Scores", "find_letter", "mmlu_pro_letter"]

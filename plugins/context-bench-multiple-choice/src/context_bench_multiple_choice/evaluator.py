@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,12 @@ from context_bench.answers import NO_ANSWER, part_answer, reply_of
 from context_bench.records import Scores
 from context_bench_multiple_choice.extraction import Finding, find_letter
 from context_bench_multiple_choice.gold import gold_of
-from context_bench_multiple_choice.mmlu_pro import mmlu_pro_letter
+
+_STEPS = (
+    re.compile(r"answer is \(?([A-J])\)?"),
+    re.compile(r"[aA]nswer:\s*([A-J])"),
+)
+_LAST = re.compile(r"\b[A-J]\b")
 
 
 class MultipleChoiceAccuracy:
@@ -38,12 +44,13 @@ class MultipleChoiceAccuracy:
     name = "multiple-choice"
 
     def __init__(self, parity: str | None = None, index_base: int | None = None, several: str = "first") -> None:
-        if parity not in (None, "mmlu-pro"):
-            raise ValueError(f"multiple-choice: parity is {parity!r}, but has to be 'mmlu-pro' or left out")
-        if index_base is not None and (isinstance(index_base, bool) or index_base not in (0, 1)):
-            raise ValueError(f"multiple-choice: index_base is {index_base!r}, but has to be 0, 1 or left out")
-        if several not in ("first", "last"):
-            raise ValueError(f"multiple-choice: several is {several!r}, but has to be 'first' or 'last'")
+        for name, value, allowed, words in (
+            ("parity", parity, (None, "mmlu-pro"), "'mmlu-pro' or left out"),
+            ("index_base", index_base, (None, 0, 1), "0, 1 or left out"),
+            ("several", several, ("first", "last"), "'first' or 'last'"),
+        ):
+            if value not in allowed or isinstance(value, bool):
+                raise ValueError(f"multiple-choice: {name} is {value!r}, but has to be {words}")
         self.parity = parity
         self.index_base = index_base
         self.several = several
@@ -79,3 +86,24 @@ class MultipleChoiceAccuracy:
             return Finding(letter, how="mmlu-pro") if letter else Finding(None, reason="no letter found")
         options = None if choices else max(10, ord(highest) - ord("A") + 1)
         return find_letter(response, choices, options, self.several)
+
+
+def mmlu_pro_letter(response: str) -> str | None:
+    """The letter that the MMLU-Pro leaderboard takes from a response.
+
+    The *first* "answer is (X)"; without one, the last "Answer: X"; without that, the last capital letter that is a word. The
+    leaderboard's published predictions follow these steps, and so share their errors: "20 A" answers A.
+
+    Source: `evaluate_from_api.py` of TIGER-AI-Lab/MMLU-Pro.
+
+    >>> mmlu_pro_letter("The answer is (C).")
+    'C'
+    >>> mmlu_pro_letter("The current is 20 A.")
+    'A'
+    """
+    if found := _STEPS[0].search(response):
+        return found[1]
+    if several := _STEPS[1].findall(response):
+        return str(several[-1])
+    letters = _LAST.findall(response)
+    return str(letters[-1]) if letters else None

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import string
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from context_bench_multiple_choice.answer_first import first_answer
-from context_bench_multiple_choice.lines import Labels
-from context_bench_multiple_choice.mentions import mentions
-from context_bench_multiple_choice.reading import Claim, Reading
+from context_bench_multiple_choice import words as w
+from context_bench_multiple_choice.claims import Claim, Reading
+from context_bench_multiple_choice.names import Texts, same_text
 from context_bench_multiple_choice.replies import Strength, answer_text, concluding, quotation
-from context_bench_multiple_choice.statements import statements
-from context_bench_multiple_choice.verdicts import verdicts
+from context_bench_multiple_choice.words import plain
 
 DEFAULT_OPTIONS = 10  # letters A to J, where the number of options is not known
 FIRST = "first of several bare answers"
+
+_BOX = re.compile(r"(?m)^(\W*)\[x\]")
+# A line of the text that is the answer sentence and nothing else.
+_BARE = re.compile(
+    r"[ \t]*[*_]{0,3}(?i:(?:the (?:correct |best )?answer is:?|answer:))[ \t*_]*"
+    r"\(?(?P<letter>[A-Z])\)?[*_]{0,3}\.?[*_]{0,3}[ \t]*(?:\n|$)"
+)
 
 
 class Finding(NamedTuple):
@@ -57,36 +62,60 @@ def find_letter(
     text, missing = answer_text(response)
     if missing:
         return Finding(None, reason=missing)
-    number = options or len(choices) or DEFAULT_OPTIONS
-    letters = string.ascii_uppercase[:number]
-    return _find(text, dict(zip(letters, choices)), letters, several)
-
-
-def _find(text: str, choices: Mapping[str, str], letters: str, several: str) -> Finding:
-    reading = Reading(text, choices, letters)
-    claim = _whole(reading)
-    if claim is None:
-        labels = Labels(reading)
-        claims = list(chain(statements(reading), verdicts(reading), labels.claims()))
-        if several == "first" and (found := first_answer(reading, claims)):
-            claim, others = found
-            return Finding(claim.letter, FIRST, quotation(reading.text, reading.tokens, claim.at), others=tuple(others))
-        claim = _concluding(claims, reading.run_ons(), reading.retractions())
-        if claim is None or claim.letter is None:
-            later = [weak for weak in mentions(reading, labels) if claim is None or weak.at > claim.at]
-            claim = _concluding([*later, *([claim] if claim else [])])
+    letters = string.ascii_uppercase[: options or len(choices) or DEFAULT_OPTIONS]
+    offered = dict(zip(letters, choices))
+    texts = Texts(offered)
+    reading = Reading(_BOX.sub(r"\1✅", plain(text)), texts, letters)
+    if whole := same_text(text, offered) or texts.whole(reading.tokens):
+        return Finding(whole, "whole response is the text", quotation(reading.text, reading.tokens, 0))
+    claims = reading.claims()
+    if several == "first" and (first := _first_answer(reading, claims)):
+        return first
+    claim = concluding(claims, reading.retractions(), lambda claim: claim.letter is not None, run_ons=reading.run_ons())
+    if claim is None or claim.letter is None:
+        claim = reading.mention(claim.at if claim else -1) or claim
     if claim is None:
         return Finding(None, reason="no letter and no option's text found")
-    if claim.letter is None:
-        return Finding(None, reason=claim.how, quote=quotation(reading.text, reading.tokens, claim.at))
-    return Finding(claim.letter, claim.how, quotation(reading.text, reading.tokens, claim.at))
+    quote = quotation(reading.text, reading.tokens, claim.at)
+    return Finding(claim.letter, claim.how, quote) if claim.letter else Finding(None, reason=claim.how, quote=quote)
 
 
-def _whole(reading: Reading) -> Claim | None:
-    letter = reading.options.whole(reading.text, reading.content)
-    return Claim(0, Strength.STATED, letter, "whole response is the text") if letter else None
+def _first_answer(reading: Reading, claims: Sequence[Claim]) -> Finding | None:
+    """The opening answer of a response that answers first and gives other answers later; None for any other.
+
+    Such a response opens with a line like "The answer is (X)." that holds nothing else. What follows it is, in published
+    outputs, the answers to further questions of a prompt with worked examples, one such line each, or an explanation of
+    the first. Neither takes the opening back, so that it counts, as it does for the benchmarks that demand the sentence.
+
+    That holds as long as every other answer is announced by the same noun. A word of correction anywhere in between, one of
+    comparison or conclusion in front of another answer, or an answer in other words ("I choose C") change the mind.
+    """
+    opening = _BARE.match(reading.text)
+    stated = [claim for claim in claims if claim.strength is Strength.STATED]
+    if opening is None or not stated or stated[0].letter != opening["letter"]:
+        return None
+    first = stated[0]
+    others = [claim for claim in stated if claim.letter != first.letter]
+    between = range(first.at + 1, others[-1].at) if others else range(0)
+    doubts = (
+        reading.word(p) in w.DOUBTS or (reading.word(p) == "no" and reading.word(p + 1)[:1] in w.BREAKS)
+        for p in between
+    )
+    if (
+        not others
+        or any(doubts)
+        or any(place in between for place in reading.retractions())
+        or any(_is_led_to(reading, claim) for claim in others)
+    ):
+        return None
+    quote = quotation(reading.text, reading.tokens, first.at)
+    return Finding(first.letter, FIRST, quote, others=tuple(dict.fromkeys(claim.letter or "none" for claim in others)))
 
 
-def _concluding(claims: Iterable[Claim], run_ons: Sequence[int] = (), retractions: Sequence[int] = ()) -> Claim | None:
-    ordered = sorted(claims, key=lambda claim: (claim.at, claim.strength))
-    return concluding(ordered, retractions, lambda claim: claim.letter is not None, run_ons=run_ons)
+def _is_led_to(reading: Reading, claim: Claim) -> bool:
+    """Whether an answer comes in other words, or its sentence or a heading above says that it concludes or replaces another."""
+    start = claim.at
+    while start > 0 and claim.at - start < 60 and reading.word(start - 1)[0] not in w.ENDS:
+        start -= 1
+    led = any(reading.word(place) in w.LEADS for place in range(start, claim.at))
+    return led or (claim.letter is not None and claim.how != "answer")

@@ -65,7 +65,7 @@ def read_value(value: Any) -> Any:
         return value
     try:
         read = json.loads(value, parse_constant=str)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
     return read if read is None or isinstance(read, int | float) else value
 

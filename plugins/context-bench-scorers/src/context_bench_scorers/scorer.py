@@ -157,7 +157,7 @@ class Scorer(ABC):
             value = getattr(self, parameter)
             try:
                 found[parameter] = json.loads(json.dumps(value))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, RecursionError):
                 if warn:
                     _LOG.warning(
                         "The %s of the scorer %s cannot be written down and is left out.", parameter, self.name()

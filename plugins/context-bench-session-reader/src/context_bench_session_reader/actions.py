@@ -113,7 +113,7 @@ def parse_action(found: Mapping[str, Any]) -> Action:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             arguments = {"text": arguments}
     if not isinstance(arguments, Mapping):
         arguments = {"value": arguments}

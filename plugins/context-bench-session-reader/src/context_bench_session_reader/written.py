@@ -98,7 +98,7 @@ class Bank:
                 for line in self._path.read_text(encoding="utf-8").splitlines():
                     found = json.loads(line)
                     self._kept[found["region"]] = [WrittenProbe(**probe) for probe in found["probes"]]
-            except (OSError, ValueError, TypeError, KeyError) as error:
+            except (OSError, ValueError, RecursionError, TypeError, KeyError) as error:
                 raise ConfigurationError(f"The bank of probes {self._path} cannot be read: {error}") from error
 
         told = {key: [asdict(one) for one in self._kept[key]] for key in sorted(self._kept)}

@@ -3,7 +3,7 @@
 from context_bench_survival.contexts import given, left
 from context_bench_survival.evaluators import SelfCheckError, Survival, kept_probes
 from context_bench_survival.literals import CLASSES, Literal, literals
-from context_bench_survival.markers import references_in
+from context_bench_survival.markers import new_references, references_in
 from context_bench_survival.pairs import pair_faults
 from context_bench_survival.prefix_cost import PrefixCost, unchanged_tokens
 from context_bench_survival.prepared import asked_of, content_key
@@ -26,6 +26,7 @@ __all__ = [
     "kept_probes",
     "left",
     "literals",
+    "new_references",
     "pair_faults",
     "probes",
     "references_in",

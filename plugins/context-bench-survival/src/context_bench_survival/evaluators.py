@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from context_bench.runs import open_run
 from context_bench_sessions.messages import Message, text_of
 from context_bench_survival.contexts import left, standing
 from context_bench_survival.literals import CLASSES
-from context_bench_survival.markers import new_references, returned
-from context_bench_survival.pairs import pair_faults
+from context_bench_survival.markers import new_references, redeemed_of, returned
+from context_bench_survival.pairs import faults
 from context_bench_survival.prepared import Prepared, prepared
 from context_bench_survival.probes import MASK, Probe
 from context_bench_survival.remains import Remains
@@ -111,8 +112,9 @@ def scores_of(
         processed: The output, whose ``redeemed`` is what its markers brought back.
     """
     asked = ready.asked
-    references = new_references(remains.texts, ready.text)
-    brought = returned(references, processed or {})
+    redeemed = redeemed_of(processed or {})
+    references = new_references(remains.texts, ready.text, redeemed)
+    brought = returned(references, redeemed)
     kept = {id(probe): is_kept for probe, is_kept in zip(asked, _kept(remains, asked), strict=True)}
     found = {
         **_shares(asked, kept),
@@ -124,7 +126,7 @@ def scores_of(
     if references:
         found |= {**_fates(asked, kept, Remains((), list(brought.values()))), "unredeemable_markers": float(broken)}
     if any(message.get("tool_calls") for message in ready.before):
-        found["pair_faults"] = float(pair_faults(ready.before, after) + broken)
+        found["pair_faults"] = float((faults(after, ready.before) - ready.own_faults).total() + broken)
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -171,8 +173,7 @@ def _is_bound(probe: Probe, remains: Remains) -> bool:
 
 def is_bound(probe: Probe, texts: Sequence[str]) -> bool:
     """Whether an answer still stands near half of the words of its question, in the text of one message."""
-    _, _, asked = probe.question.partition(": ")
-    words = {word.lower() for word in _WORD.findall(asked.replace(MASK, " "))}
+    words = _words_beside(probe.question)
     if not words:
         return True
     for whole in texts:
@@ -185,9 +186,18 @@ def is_bound(probe: Probe, texts: Sequence[str]) -> bool:
     return False
 
 
+@lru_cache(maxsize=1 << 13)
+def _words_beside(question: str) -> frozenset[str]:
+    """Return the words of a question's line, which every system's row is asked with."""
+    _, _, asked = question.partition(": ")
+    return frozenset(word.lower() for word in _WORD.findall(asked.replace(MASK, " ")))
+
+
 def invented(ready: Prepared, remains: Remains) -> set[str]:
     """Return the literals that are left and that the original lacks; marks of omission may have theirs."""
     new: set[str] = set()
+    if remains.holders.keys() <= ready.known:
+        return new
     for line, found in remains.lines:
         unknown = {one.text for one in found if one.text not in ready.known}
         if unknown and not _MARKER.search(line):

@@ -124,10 +124,13 @@ def words_of(text: str) -> list[str]:
     A text on whose token boundaries a literal stands has all of the literal's words among its own, so most of the literals that
     it lacks need no search.
     """
+    if text.isascii():  # the same words, several times faster
+        return text.encode("ascii").translate(_APART).decode("ascii").split()
     return _RUN.findall(text)
 
 
 _RUN = re.compile(r"\w+")
+_APART = bytes(code if chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(128)) + bytes(128)
 
 
 def holds(text: str, answer: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from threading import Lock
@@ -13,6 +13,7 @@ from context_bench.answers import references
 from context_bench_sessions.messages import Message
 from context_bench_survival.contexts import given
 from context_bench_survival.literals import literals, unescaped
+from context_bench_survival.pairs import Fault, faults
 from context_bench_survival.probes import Probe, probes
 from context_bench_survival.remains import Remains
 
@@ -45,6 +46,11 @@ class Prepared:
         """All that the example tells, escapes resolved too."""
         text = "\n".join(self.whole.texts)
         return text + ("\n" + unescaped(text) if "\\" in text else "")
+
+    @cached_property
+    def own_faults(self) -> Counter[Fault]:
+        """What does not fit together in the example itself."""
+        return faults(self.before, self.before)
 
     @cached_property
     def known(self) -> frozenset[str]:

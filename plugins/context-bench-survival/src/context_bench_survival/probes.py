@@ -12,12 +12,13 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from attrs import frozen
 
 from context_bench.messages import whole_text
-from context_bench_survival.literals import Literal, holds, literals, unescaped
+from context_bench_survival.literals import REMEMBERED_LENGTH, Literal, holds, literals, unescaped
 
 MASK = "___"
 
@@ -154,7 +155,7 @@ def _anchors(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 def _short(arguments: str) -> str:
     try:
         table = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         table = None
     if not isinstance(table, Mapping):
         return arguments[:80]
@@ -262,7 +263,7 @@ def _names(messages: Sequence[Mapping[str, Any]]) -> set[str]:
             names.add(made["name"])
             try:
                 arguments = json.loads(made["arguments"])
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(arguments, Mapping):
                 names.update(map(str, arguments))
@@ -281,5 +282,15 @@ def keyed(message: Mapping[str, Any]) -> list[str]:
     if flattened is None:
         flattened = [_NUMBERED.sub("", line) for line in content.splitlines() if _NUMBERED.match(line)]
     for made in message.get("tool_calls", ()):
-        flattened += _flattened(str(made["arguments"])) or ()
+        flattened += _of_call(str(made["arguments"]))
     return flattened
+
+
+@lru_cache(maxsize=1 << 12)
+def _of_short_call(arguments: str) -> tuple[str, ...]:
+    return tuple(_flattened(arguments) or ())
+
+
+def _of_call(arguments: str) -> Sequence[str]:
+    """Return the arguments of a call by their keys; short ones are read once for all systems of an example."""
+    return _of_short_call(arguments) if len(arguments) <= REMEMBERED_LENGTH else _flattened(arguments) or ()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 
 from context_bench.messages import whole_text
+from context_bench.tokens import WordTokenizer
 from context_bench_sessions.messages import Message
 from context_bench_survival.literals import Literal, holds, literals, words_of
 from context_bench_survival.probes import keyed
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+count_tokens = WordTokenizer().count
+r"""Matches of ``\w+|[^\w\s]``: the rule of a run's own tokenizer."""
 
 
 class Remains:
@@ -29,12 +30,9 @@ class Remains:
         self.tokens = 0
         self.holders: dict[str, list[str]] = {}
         self.lines: list[tuple[str, tuple[Literal, ...]]] = []
-        self._words: set[str] = set()
         for message in messages:
             whole, by_key = whole_text(message), "\n".join(keyed(message))
-            tokens = _TOKEN.findall(whole)
-            self.tokens += len(tokens)
-            self._words.update(tokens)
+            self.tokens += count_tokens(whole)
             found = [(line, one) for line in whole.splitlines() if (one := literals(line))]
             self.lines += found
             text = f"{whole}\n{by_key}" if by_key else whole
@@ -45,10 +43,13 @@ class Remains:
     def _add(self, text: str, unread: str, known: set[str]) -> None:
         self.texts.append(text)
         if unread:
-            self._words.update(words_of(unread))
             known.update(literal.text for line in unread.splitlines() for literal in literals(line))
         for literal_text in known:
             self.holders.setdefault(literal_text, []).append(text)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(words_of(self._whole))
 
     @cached_property
     def _whole(self) -> str:
@@ -61,4 +62,4 @@ class Remains:
 
 def tokens_of(messages: Sequence[Message]) -> int:
     """Return the tokens of messages: matches of a word or of a sign."""
-    return sum(len(_TOKEN.findall(whole_text(message))) for message in messages)
+    return sum(count_tokens(whole_text(message)) for message in messages)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_bench.catalog import open_catalog
+from context_bench.console import warn
 from context_bench.errors import ConfigurationError
 from context_bench.messages import region_text
 from context_bench.requests import AskedSystem, read_request
 from context_bench_upstream.bodies import messages_of
 from context_bench_upstream.recording import Forwarded, RecordingUpstream
+from context_bench_upstream.redeeming import is_continuation, markers_in, redeemer_of
+from context_bench_upstream.replies import Call
 
 
 class ForwardedContext:
@@ -22,22 +26,51 @@ class ForwardedContext:
     output is the asked system's own, with ``messages`` as forwarded, ``context``, their part that a compressor may
     take away, and ``forwarded``: how many requests there were, and the last body.
 
+    Where a proxy leaves markers in place of what it laid aside, an agent would fetch it; so does this, in one of two ways,
+    and puts out ``redeemed``, what came back by the reference of each marker: ``redeem`` asks an address, ``redeem_tool`` has
+    the upstream call the tool that the proxy added to the request, which the proxy then answers.
+
     Args:
         of: The system that asks the proxy: ``openai`` or ``anthropic``.
         port: Port of the upstream; the proxy must have been started with ``http://127.0.0.1:PORT`` as its upstream.
         reply: What the upstream answers.
         forward_to: Address of a reader that answers in its place.
+        redeem: Address that hands out what a marker stands for, ``{reference}`` where its reference goes; a path is one of
+            the proxy's own.
+        redeem_tool: Name of the proxy's tool that does.
+        redeem_field: Field of the JSON that comes back which holds the text; unset, all of its texts count.
+        marker: Regular expression whose first group is the reference of a marker, for markers of a shape that ``survival``
+            does not know.
         options: Options of the system that asks, such as ``base_url``, ``model`` and ``layout``.
 
     Raises:
-        ConfigurationError: The port is taken, or the system cannot be set up.
+        ConfigurationError: The port is taken, the system cannot be set up, or an option of redeeming makes no sense.
     """
 
     puts_out_context = True
 
     def __init__(
-        self, of: str = "openai", port: int = 0, reply: str = "ok", forward_to: str | None = None, **options: Any
+        self,
+        of: str = "openai",
+        port: int = 0,
+        reply: str = "ok",
+        forward_to: str | None = None,
+        redeem: str | None = None,
+        redeem_tool: str | None = None,
+        redeem_field: str | None = None,
+        marker: str | None = None,
+        **options: Any,
     ) -> None:
+        if redeem_tool and forward_to:
+            raise ConfigurationError(
+                "redeem_tool has the upstream call a tool, and forward_to has a reader answer: give one."
+            )
+        if redeem and redeem.startswith("/"):
+            redeem = str(options.get("base_url") or "").rstrip("/").removesuffix("/v1") + redeem
+        self._redeemer = redeemer_of(redeem, redeem_tool, redeem_field)
+        self._is_redeeming = bool(redeem or redeem_tool or marker)
+        self._marker = _pattern(marker)
+        self._has_warned = False
         written = ",".join(f"{name}={value}" for name, value in options.items())
         request = read_request(systems=[f"{of}:{written}" if written else of], project={})
         self.asked = AskedSystem.all_of(open_catalog(), request)[0].build()
@@ -52,21 +85,50 @@ class ForwardedContext:
         self._one_at_a_time = threading.Lock()
 
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the output for a row, with what the proxy forwarded.
+        """Return the output for a row, with what the proxy forwarded, and what its markers bring back.
 
         Raises:
             ConfigurationError: The proxy answered, but sent nothing to the upstream.
+            RetrievalError: Nobody can say whether a marker brings something back.
         """
         with self._one_at_a_time:
             self.upstream.take()
+            self.upstream.calls_for = lambda one: self._calls(example, one)
             output = dict(self.asked.process(example))
             arrived = self.upstream.take()
-        if not arrived:
+            asked = [one for one in arrived if not is_continuation(one)]
+            redeemed = self._redeemed(example, asked, arrived)
+        if not asked:
             raise ConfigurationError(
                 "The proxy answered, but forwarded nothing to the recording upstream. "
                 f"Start it with {self.upstream.url} as its upstream."
             )
-        return {**output, **forwarded_context(example, arrived)}
+        self._warn_of_markers(example, asked[-1])
+        told = forwarded_context(example, asked)
+        told["forwarded"]["requests"] = len(arrived)
+        return {**output, **told, **redeemed}
+
+    def _calls(self, example: Mapping[str, Any], one: Forwarded) -> Sequence[Call]:
+        if not self._is_redeeming or is_continuation(one):
+            return ()
+        return self._redeemer.calls(one.body, markers_in(example, one, self._marker))
+
+    def _redeemed(
+        self, example: Mapping[str, Any], asked: Sequence[Forwarded], arrived: Sequence[Forwarded]
+    ) -> dict[str, Any]:
+        if not (self._is_redeeming and asked):
+            return {}
+        references = markers_in(example, asked[-1], self._marker)
+        return {"redeemed": self._redeemer.redeemed(references, arrived)} if references else {}
+
+    def _warn_of_markers(self, example: Mapping[str, Any], one: Forwarded) -> None:
+        if self._is_redeeming or self._has_warned or not (found := markers_in(example, one, None)):
+            return
+        self._has_warned = True
+        warn(
+            f"{self.name}: the proxy leaves markers such as {found[0]!r} in place of what it laid aside, and nobody redeems "
+            "them: they count as lost, and as faults. Name where they are redeemed: redeem=ADDRESS or redeem_tool=NAME."
+        )
 
     def close(self) -> None:
         """Stop the upstream, and close the system that asks."""
@@ -102,3 +164,13 @@ def forwarded_context(example: Mapping[str, Any], arrived: Sequence[Forwarded]) 
     if question and text.rstrip().endswith(question):
         text = text.rstrip().removesuffix(question).rstrip()
     return {"context": text, "forwarded": facts}
+
+
+def _pattern(marker: str | None) -> re.Pattern[str] | None:
+    try:
+        found = re.compile(marker) if marker else None
+    except re.error as error:
+        raise ConfigurationError(f"marker is {marker!r}, which is no regular expression: {error}.") from error
+    if found is not None and not found.groups:
+        raise ConfigurationError(f"marker is {marker!r}. Put a marker's reference into a group: marker={marker}(\\w+).")
+    return found

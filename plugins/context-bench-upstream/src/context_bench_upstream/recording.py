@@ -6,13 +6,13 @@ import json
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from attrs import frozen
 
-from context_bench_upstream.replies import canned, dialect_of
+from context_bench_upstream.replies import Call, canned, dialect_of
 
 _NOT_FORWARDED = {"host", "content-length", "connection", "accept-encoding", "transfer-encoding"}
 _LARGEST = 512 * 1024 * 1024
@@ -47,9 +47,14 @@ class RecordingUpstream:
         reply: Text of the canned reply.
         forward_to: Address of a server that answers in its place, such as a reader; None for the canned reply.
         timeout: Seconds that such a server may take.
+
+    Attributes:
+        url: Its address.
+        calls_for: Returns what is called in answer to a request, in place of the reply; none unless it is set.
     """
 
     def __init__(self, port: int = 0, reply: str = "ok", forward_to: str | None = None, timeout: float = 120.0) -> None:
+        self.calls_for: Callable[[Forwarded], Sequence[Call]] = lambda _: ()
         self._reply, self._forward_to, self._timeout = reply, forward_to, timeout
         self._lock = threading.Lock()
         self._records: list[Forwarded] = []
@@ -82,7 +87,7 @@ class RecordingUpstream:
         dialect = dialect_of(path)
         try:
             body = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             body = None
         if dialect is None or not isinstance(body, dict):
             return (
@@ -91,10 +96,11 @@ class RecordingUpstream:
                 b'{"error": {"message": "the recording upstream does not know this request"}}',
             )
         shown = {name.lower(): value for name, value in headers.items() if name.lower() not in _SECRET}
+        arrived = Forwarded(path, dialect, shown, body)
         with self._lock:
-            self._records.append(Forwarded(path, dialect, shown, body))
+            self._records.append(arrived)
         if self._forward_to is None:
-            return canned(dialect, body, self._reply)
+            return canned(dialect, body, self._reply, self.calls_for(arrived))
         return self._forwarded(path, headers, raw)
 
     def _forwarded(self, path: str, headers: Mapping[str, str], raw: bytes) -> tuple[int, str, bytes]:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from attrs import frozen
+
 _ENDS = {"/chat/completions": "chat", "/responses": "responses", "/messages": "messages"}
 
 
@@ -18,10 +20,42 @@ def dialect_of(path: str) -> str | None:
     return next((dialect for end, dialect in _ENDS.items() if path.rstrip("/").endswith(end)), None)
 
 
-def canned(dialect: str, body: Mapping[str, Any], text: str) -> tuple[int, str, bytes]:
-    """Return status, content type and body of a reply that says ``text``, streamed when the request asks for it."""
+@frozen
+class Call:
+    """A call of a tool, as a model makes it.
+
+    Attributes:
+        id: Names the call.
+        name: Name of the tool.
+        arguments: What it is given.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def written(self) -> str:
+        """The arguments as JSON."""
+        return json.dumps(dict(self.arguments), ensure_ascii=False)
+
+
+def canned(dialect: str, body: Mapping[str, Any], text: str, calls: Sequence[Call] = ()) -> tuple[int, str, bytes]:
+    """Return status, content type and body of a reply, streamed when the request asks for it.
+
+    Args:
+        dialect: ``chat``, ``responses`` or ``messages``.
+        body: The request.
+        text: What the reply says.
+        calls: What it calls; then it says nothing.
+    """
     model = str(body.get("model") or "recording-upstream")
-    whole, events = {"chat": _chat, "responses": _responses, "messages": _messages}[dialect](model, text)
+    if calls:
+        whole, events = {"chat": _chat_calls, "responses": _responses_calls, "messages": _messages_calls}[dialect](
+            model, calls
+        )
+    else:
+        whole, events = {"chat": _chat, "responses": _responses, "messages": _messages}[dialect](model, text)
     if not body.get("stream"):
         return 200, "application/json", json.dumps(whole).encode()
     lines = "".join(
@@ -89,3 +123,72 @@ def _messages(model: str, text: str) -> Made:
         {"type": "message_stop"},
     ]
     return whole, events
+
+
+def _chat_calls(model: str, calls: Sequence[Call]) -> Made:
+    base = {"id": "chatcmpl-recorded", "created": 0, "model": model}
+    made = [
+        {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.written}} for one in calls
+    ]
+    message = {"role": "assistant", "content": None, "tool_calls": made}
+    chunk = {**base, "object": "chat.completion.chunk"}
+    delta = {**message, "tool_calls": [{"index": number, **one} for number, one in enumerate(made)]}
+    events = [
+        {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+    ]
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    return {**base, "object": "chat.completion", "choices": [choice]}, events
+
+
+def _responses_calls(model: str, calls: Sequence[Call]) -> Made:
+    items = [
+        {
+            "type": "function_call",
+            "id": f"fc_{one.id}",
+            "call_id": one.id,
+            "name": one.name,
+            "arguments": one.written,
+            "status": "completed",
+        }
+        for one in calls
+    ]
+    base = {"id": "resp_recorded", "object": "response", "created_at": 0, "model": model}
+    whole = {**base, "status": "completed", "output": items}
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {**base, "status": "in_progress", "output": []}}
+    ]
+    for number, item in enumerate(items):
+        place = {"item_id": item["id"], "output_index": number}
+        begun = {**item, "arguments": "", "status": "in_progress"}
+        events += [
+            {"type": "response.output_item.added", "output_index": number, "item": begun},
+            {"type": "response.function_call_arguments.delta", **place, "delta": item["arguments"]},
+            {"type": "response.function_call_arguments.done", **place, "arguments": item["arguments"]},
+            {"type": "response.output_item.done", "output_index": number, "item": item},
+        ]
+    return whole, [*events, {"type": "response.completed", "response": whole}]
+
+
+def _messages_calls(model: str, calls: Sequence[Call]) -> Made:
+    base = {"id": "msg_recorded", "type": "message", "role": "assistant", "model": model}
+    usage = {"input_tokens": 0, "output_tokens": 0}
+    blocks = [{"type": "tool_use", "id": one.id, "name": one.name, "input": dict(one.arguments)} for one in calls]
+    ended = {"stop_reason": "tool_use", "stop_sequence": None}
+    begun: dict[str, Any] = {**base, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
+    for number, (block, one) in enumerate(zip(blocks, calls, strict=True)):
+        events += [
+            {"type": "content_block_start", "index": number, "content_block": {**block, "input": {}}},
+            {
+                "type": "content_block_delta",
+                "index": number,
+                "delta": {"type": "input_json_delta", "partial_json": one.written},
+            },
+            {"type": "content_block_stop", "index": number},
+        ]
+    events += [
+        {"type": "message_delta", "delta": ended, "usage": {"output_tokens": 0}},
+        {"type": "message_stop"},
+    ]
+    return {**base, "content": blocks, **ended, "usage": usage}, events

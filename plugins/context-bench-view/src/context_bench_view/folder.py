@@ -13,6 +13,7 @@ from attrs import frozen
 from context_bench import EvalResult
 from context_bench.errors import StoreError
 from context_bench.runs import Run, open_run, run_files
+from context_bench_html.pictures import Picture, pictures_of
 from context_bench_html.reporter import detail_reader, read
 from context_bench_html.side_by_side import SideBySide
 
@@ -65,6 +66,7 @@ class RunFolder:
         self._path = path
         self._shown: OrderedDict[tuple[Any, ...], Shown] = OrderedDict()
         self._listed: dict[str, tuple[Any, Listed]] = {}
+        self._pictures: dict[str, tuple[Any, tuple[Picture, ...]]] = {}
         self._lock = Lock()
 
     def listed(self) -> list[Listed]:
@@ -101,6 +103,14 @@ class RunFolder:
                     self._shown.popitem(last=False)
             self._shown.move_to_end(key)
             return self._shown[key]
+
+    def pictures(self, path: Path, run: Run) -> tuple[Picture, ...]:
+        """Return what packages draw of a run; drawn once, as long as its file does not change."""
+        state = _state_of(path)
+        known = self._pictures.get(path.name)
+        if known is None or known[0] != state:
+            self._pictures[path.name] = known = (state, pictures_of(run))
+        return known[1]
 
     def detail(self, path: Path, line: int) -> Mapping[str, Any] | None:
         """Return everything about a line of a run; None when it has no such line."""

@@ -94,7 +94,8 @@ class Pages:
         address = self._address(path.name)
         opened = Opened(Texts((), {}, {}), f"{address}/row/", f"{address}/status", f"{self._home}/")
         with open_run(path) as run:
-            return HTMLResponse("".join(report_page(shown.result, shown.found, run, opened)))
+            pictures = self._folder.pictures(path, run)
+            return HTMLResponse("".join(report_page(shown.result, shown.found, run, opened, pictures)))
 
     def row(self, request: Request) -> Response:
         """Return everything about a line of a run."""

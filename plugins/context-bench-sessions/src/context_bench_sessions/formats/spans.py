@@ -63,7 +63,7 @@ def _parsed(value: object) -> list[Mapping[str, Any]]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 

@@ -1,0 +1,57 @@
+"""``context-bench baseline``: runs that a team has agreed to hold others against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from context_bench.console import say, tell, write_json
+from context_bench_compare import baselines as named
+from context_bench_compare.rendering import aligned
+
+folder_option = click.option(
+    "--baselines",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=named.BASELINES,
+    show_default=True,
+    help="Folder of the named baselines.",
+)
+
+
+@click.group()
+def baseline() -> None:
+    """Runs that a team has agreed to hold others against."""
+
+
+@baseline.command()
+@click.argument("run", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--as", "name", required=True, metavar="NAME", help="Name of the baseline; gates write it @NAME.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why it is the baseline, for others.")
+@folder_option
+def promote(run: Path, name: str, reason: str, folder: Path) -> None:
+    """Make a finished run a named baseline, in place of the one that had the name."""
+    made = named.promote(run, name, reason, folder)
+    say(f"@{made.name} is now {made.path}, a copy of {run}.")
+
+
+@baseline.command(name="list")
+@folder_option
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def list_(folder: Path, as_json: bool) -> None:
+    """Show the named baselines, how old they are, and why they are there."""
+    found = named.baselines(folder)
+    if as_json:
+        write_json(
+            [{"name": one.name, "path": str(one.path), "reason": one.reason, "promoted": one.promoted} for one in found]
+        )
+        return
+    if not found:
+        tell(f"{folder} holds no baseline. `context-bench baseline promote RUN --as NAME --reason TEXT` makes one.")
+        return
+    say(
+        aligned(
+            ("name", "age", "reason", "run file"), [(f"@{one.name}", one.age(), one.reason, one.path) for one in found]
+        )
+    )

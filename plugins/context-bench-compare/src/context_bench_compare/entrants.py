@@ -1,0 +1,119 @@
+"""Who is compared: the systems of runs, what each is held against, and what forbids to hold two of them against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from attrs import field, frozen
+
+from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.runs import Run
+from context_bench_compare.columns import MEASURES
+
+
+@frozen
+class Entrant:
+    """One system of one run.
+
+    Attributes:
+        name: What it is called here: its label, with the run's name where two runs have it.
+        run: Its run.
+        system: Its label there.
+    """
+
+    name: str
+    run: Run = field(eq=False)
+    system: str
+
+
+def entrants_of(runs: Sequence[Run], also: Collection[str | None] = ()) -> list[Entrant]:
+    """Return every system of the runs, with names of their own.
+
+    What is derived from a system's rows, as a control is, competes with nobody and passes no gate, unless ``also`` names it.
+    """
+    labels = [
+        (run, str(system["label"]))
+        for run in runs
+        for system in run.systems
+        if "derived" not in system["description"] or system["label"] in also
+    ]
+    counts = [label for _, label in labels]
+    return [
+        Entrant(label if counts.count(label) == 1 else f"{run.path.stem}/{label}", run, label) for run, label in labels
+    ]
+
+
+def baseline_of(entrants: Sequence[Entrant], named: str | None, of: Run | None = None) -> Entrant:
+    """Return the entrant that the others are held against: the one named, the run's own baseline, or the first.
+
+    Args:
+        entrants: Who is compared.
+        named: A name or label; None goes by the runs.
+        of: The run that it must be of; None takes any.
+
+    Raises:
+        UnknownNameError: None has that name.
+    """
+    if named is not None:
+        found = [one for one in entrants if named in (one.name, one.system)]
+        if not found:
+            raise UnknownNameError("system of these runs", named, [one.name for one in entrants])
+        return found[0]
+    entrants = [one for one in entrants if of in (None, one.run)]
+    return next(filter(is_own_baseline, entrants), entrants[0])
+
+
+def is_own_baseline(one: Entrant) -> bool:
+    """Return whether a system is what the others of its run are held against."""
+    return one.system in (one.run.request.get("baseline"), (one.run.request.get("request") or {}).get("baseline"))
+
+
+def paired_baseline(one: Entrant, against: Entrant, entrants: Sequence[Entrant]) -> Entrant:
+    """Return what an entrant is held against: of a run that has several baselines, that with its own parameters."""
+    slots = {entry["label"]: entry for entry in one.run.systems}
+    if one.run is not against.run or not slots[against.system]["description"].get("baseline"):
+        return against
+    labels = {entry["slot"]: label for label, entry in slots.items()}
+    held = labels.get(slots[one.system]["description"].get("held_against"))
+    return next((other for other in entrants if other.run is one.run and other.system == held), against)
+
+
+def contestants(runs: Sequence[Run], baseline: str | None) -> tuple[list[Entrant], Entrant]:
+    """Return every system of the runs, and the one that the others are held against.
+
+    Raises:
+        ConfigurationError: There is only one system.
+        UnknownNameError: The baseline is unknown.
+    """
+    entrants = entrants_of(runs, [baseline])
+    if len(entrants) < 2:
+        raise ConfigurationError(
+            f"{runs[0].path} holds one system only, so there is nothing to compare. Name a second run."
+        )
+    return entrants, baseline_of(entrants, baseline)
+
+
+def difference_between(one: Entrant, against: Entrant, metric: str) -> str | None:
+    """Return why the values of two runs mean different things, or None when they do not."""
+    if one.run is against.run or metric in MEASURES:
+        return None
+    keys = {str(entry["id"]): (entry["key"], entry["provenance"]) for entry in one.run.evaluators}
+    for entry in against.run.evaluators:
+        other = keys.get(str(entry["id"]))
+        if other is not None and other[0] != entry["key"]:
+            return (
+                f"{entry['id']} scored the two runs in different versions or with different options. "
+                f"Score one again: context-bench rescore {one.run.path}"
+            )
+    ours, theirs = _layout(one), _layout(against)
+    if ours != theirs:
+        return f"{one.name} was asked with layout {ours}, {against.name} with {theirs}; --anyway compares them all the same"
+    return None
+
+
+def _layout(entrant: Entrant) -> str | None:
+    """Return the layout in which a system was asked, None where it has none."""
+    [system] = [found for found in entrant.run.systems if found["label"] == entrant.system]
+    parameters = system["description"].get("parameters") or system["description"].get("options") or {}
+    found = parameters.get("layout") if isinstance(parameters, Mapping) else None
+    return None if found is None else str(found)

@@ -1,0 +1,83 @@
+"""Matching: which rows two columns share, in one run by their place or across runs by their content, and which hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from context_bench.errors import ConfigurationError
+from context_bench.runs import Run
+from context_bench_compare.columns import Column, content_places, grouped
+from context_bench_compare.places import dataset_at, example_at, example_place, sample_at
+from context_bench_compare.verdicts import Pairs
+
+
+def paired(ours: Column, theirs: Column, cluster: str | None = None) -> Pairs:
+    """Return the rows that two columns share, in the order of the second one's run."""
+    is_across = ours.run is not theirs.run
+    left, right = places_of(ours, is_across), places_of(theirs, is_across)
+    _, at_left, at_right = np.intersect1d(left, right, return_indices=True)
+    order = np.argsort(at_right)
+    at_left, at_right = at_left[order], at_right[order]
+    places = theirs.places[at_right]
+    return Pairs(
+        ours.values[at_left],
+        theirs.values[at_right],
+        places,
+        ours.answered[at_left] & theirs.answered[at_right],
+        clusters_of(theirs.run, places, cluster),
+        len(left) + len(right) - 2 * len(at_left),
+        theirs.labels[at_right],
+        dataset_at(ours.places[at_left]),
+    )
+
+
+def places_of(column: Column, is_across: bool) -> NDArray[np.int64]:
+    """Return what rows are matched by: their place within one run, their content across runs."""
+    return _by_content(column) if is_across else column.places
+
+
+def in_common(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Return what all have in common, and where each has it, in the order of the last one's places."""
+    shared = reduce(np.intersect1d, places)
+    return shared, [np.argsort(own, kind="stable")[np.searchsorted(np.sort(own), shared)] for own in places]
+
+
+def _by_content(column: Column) -> NDArray[np.int64]:
+    """Return what stands for the content and the sample of each row."""
+    known = content_places(column.run)
+    found = [known[example_place(place)] * 128 + sample_at(place) % 128 for place in column.places.tolist()]
+    return np.array(found, dtype=np.int64)
+
+
+def clusters_of(run: Run, places: NDArray[np.int64], cluster: str | None) -> NDArray[np.int64] | None:
+    """Return the number of each row's cluster; None when every row stands alone."""
+    examples = [example_place(place) for place in places.tolist()]
+    if cluster is not None:
+        told = _cluster_names(run, examples, cluster)
+        if not any(name is not None for name in told.values()):
+            raise ConfigurationError(f"No example has the field {cluster!r}, by which rows should hang together.")
+        return _numbered([told.get(place) if told.get(place) is not None else ("alone", place) for place in examples])
+    for field_name in ("cluster", "session_id"):
+        first = next(iter(run.examples()), None)
+        if first is not None and first.content and field_name in first.content:
+            return clusters_of(run, places, field_name)
+    return _numbered(examples) if len(set(examples)) < len(examples) else None
+
+
+def _cluster_names(run: Run, examples: Sequence[int], cluster: str) -> dict[int, Any]:
+    if not cluster.startswith("id:"):
+        return grouped(run, examples, cluster)
+    separator = cluster.removeprefix("id:") or "-"
+    wanted = set(examples)
+    told = {example_at(example.identity): example.id.partition(separator)[0] for example in run.examples()}
+    return {place: name for place, name in told.items() if place in wanted}
+
+
+def _numbered(names: Sequence[Any]) -> NDArray[np.int64]:
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(repr(name), len(numbers)) for name in names], dtype=np.int64)

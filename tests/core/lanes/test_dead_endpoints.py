@@ -1,0 +1,227 @@
+"""A system that never answers is known by at most 30 requests, however it fails and however many ask it at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from context_bench import evaluate
+from context_bench.errors import RunStoppedError
+from context_bench.records import Failure
+from context_bench.runner import admission
+from context_bench.runner.failures import Breaker
+from context_bench.runner.growth import FULL, Trial
+from context_bench.store.keys import RowId
+from context_bench.store.stored_rows import StoredRow
+
+MOST = 30
+
+
+class HttpError(Exception):
+    def __init__(self, message: str, status: int | None, is_worth_repeating: bool) -> None:
+        super().__init__(message)
+        self.status, self.is_worth_repeating = status, is_worth_repeating
+
+
+def words() -> str:
+    return "".join(random.choice("abcdef") for _ in range(8))
+
+
+WAYS: dict[str, Callable[[], BaseException]] = {
+    "500": lambda: HttpError("500", 500, True),
+    "500, another text each time": lambda: HttpError(f"500: {words()}", 500, True),
+    "503": lambda: HttpError("503", 503, True),
+    "401": lambda: HttpError("401", 401, False),
+    "refused": lambda: HttpError("connection refused", None, True),
+    "bad JSON": lambda: HttpError("no JSON", 200, False),
+    "an exception": lambda: ValueError("no"),
+    "exits": lambda: SystemExit(1),
+}
+
+
+class Dead:
+    """A system that asks again by itself, as clients do: three times, and tells the runner before."""
+
+    def __init__(self, name: str, way: str, endpoint: str | None, counter: list[str]) -> None:
+        self.name, self._way, self._endpoint, self._counter = name, way, endpoint, counter
+        self.on_retry: Callable[[BaseException, float], float] | None = None
+
+    def fingerprint(self) -> dict[str, str]:
+        return {"name": self.name} if self._endpoint is None else {"name": self.name, "endpoint": self._endpoint}
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        for attempt in range(4):
+            self._counter.append(f"{self.name} {example.get('id')}")
+            error = WAYS[self._way]()
+            if attempt == 3 or not getattr(error, "is_worth_repeating", False):
+                break
+            if self.on_retry is not None:
+                self.on_retry(error, 0.001)
+        raise error
+
+
+class AsyncDead(Dead):
+    async def aprocess(self, example: dict[str, Any]) -> dict[str, Any]:
+        return self.process(example)
+
+
+class TalkingDead(Dead):
+    def process_turn(self, turns: Any) -> dict[str, Any]:
+        return self.process({"id": str(turns)})
+
+
+def unknown_length(count: int, is_conversation: bool = False) -> Iterator[dict[str, Any]]:
+    for number in range(count):
+        yield {
+            "id": f"e{number}",
+            "question": str(number),
+            "answer": "1",
+            **({"multi_turn": True, "turns": [f"a{number}", "b"]} if is_conversation else {}),
+        }
+
+
+@pytest.mark.parametrize("kind", [Dead, AsyncDead, TalkingDead], ids=["blocking", "async", "turns"])
+@pytest.mark.parametrize(
+    ("workers", "endpoint"),
+    [(1, "http://dead.test"), (8, "http://dead.test"), (64, "http://dead.test"), (None, None), (64, None)],
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_at_most_thirty_requests_are_sent(
+    way: str, kind: type[Dead], endpoint: str | None, workers: int | None, same: Any
+) -> None:
+    if way == "500, another text each time":  # a function may fail for many reasons
+        endpoint = endpoint or "http://dead.test"
+    asked: list[str] = []
+    examples = unknown_length(500, kind is TalkingDead)
+    with pytest.raises(RunStoppedError) as stopped:
+        evaluate(kind("dead", way, endpoint, asked), examples, [same], progress=False, max_workers=workers)
+    assert stopped.value.exit_code == 12
+    assert str(WAYS[way]()).partition(":")[0] in str(stopped.value)
+    assert 10 <= len(asked) <= MOST
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+@pytest.mark.parametrize("order", ["interleaved", "system"])
+@pytest.mark.parametrize("workers", [1, 64])
+@pytest.mark.parametrize("way", ["500", "401"])
+def test_systems_of_one_endpoint_count_together(way: str, workers: int, order: str, count: int, same: Any) -> None:
+    asked: list[str] = []
+    systems = [Dead(f"s{number}", way, "http://dead.test", asked) for number in range(count)]
+    with pytest.raises(RunStoppedError, match=f"the {count} systems that ask http:") as stopped:
+        evaluate(systems, unknown_length(500), [same], progress=False, max_workers=workers, order=order)
+    assert stopped.value.exit_code == 12
+    assert len(asked) <= MOST
+
+
+def test_a_dead_endpoint_beside_one_that_answers_is_known_as_soon(make_system: Callable[..., Any], same: Any) -> None:
+    asked: list[str] = []
+    systems = [make_system(lambda example: {"response": "1"}), Dead("dead", "500", "http://dead.test", asked)]
+    with pytest.raises(RunStoppedError, match="of one system"):
+        evaluate(systems, unknown_length(500), [same], progress=False, max_workers=64)
+    assert len(asked) <= MOST
+
+
+def test_a_run_that_was_never_answered_stops_as_soon_when_it_is_resumed(tmp_path: Any, same: Any) -> None:
+    path = tmp_path / "run.sqlite"
+    for _ in range(4):
+        asked: list[str] = []
+        system = Dead("dead", "500", "http://dead.test", asked)
+        with pytest.raises(RunStoppedError):
+            evaluate(system, unknown_length(500), [same], progress=False, max_workers=8, run_file=path)
+        assert len(asked) <= MOST
+
+
+class Late(AsyncDead):
+    """Fails until it has been asked again twice."""
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        answer = {"response": "1", "usage": {"input_tokens": 1}}
+        return answer if len(self._counter) > len(set(self._counter)) + 1 else super().process(example)
+
+
+class BlockingLate(Late):
+    aprocess = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("kind", [BlockingLate, Late], ids=["blocking", "async"])
+@pytest.mark.parametrize("workers", [1, 8, 64])
+def test_a_server_that_starts_late_loses_no_row(kind: type[Dead], workers: int, same: Any, tmp_path: Any) -> None:
+    asked: list[str] = []
+    system = kind("late", "503", "http://late.test", asked)
+    result = evaluate(system, unknown_length(100), [same], progress=False, max_workers=workers)
+    assert not any(row.errors for row in result.rows)
+    assert len(asked) == len(set(asked)) + 2
+
+
+def test_keep_going_repeats_every_call(same: Any) -> None:
+    asked: list[str] = []
+    system = Dead("dead", "500", "http://dead.test", asked)
+    rows = evaluate(system, unknown_length(12), [same], progress=False, max_workers=4, keep_going=True).rows
+    assert len(rows) == 12
+    assert len(asked) == 48
+
+
+def test_a_slow_endpoint_gets_all_places_after_a_second() -> None:
+    trial = Trial()
+    assert [trial.enter(row, 5.0) for row in range(20)] == [0.0] * 16 + [FULL] * 4
+    assert [trial.enter(row, 6.1) for row in range(20, 64)] == [0.0] * 44
+
+
+def test_one_call_asks_again_for_all_and_waits_longer_each_time() -> None:
+    trial, now = Trial(), 100.0
+    rows = range(8)
+    assert all(trial.enter(row, now) == 0 for row in rows)
+    assert all(trial.failed(row, 1.0, now) > 0 for row in rows)
+    pauses = []
+    while trial.may_repeat:
+        before = now
+        while all(trial.enter(row, now) != 0 for row in rows):
+            now += 0.1
+        assert trial.repeating is not None
+        assert all(trial.enter(row, now) == FULL for row in rows if row != trial.repeating)
+        pauses.append(round(now - before))
+        trial.failed(trial.repeating, 1.0, now)
+    assert pauses == [1, 2, 4]
+    assert all(trial.enter(row, now + 100.0) is None for row in rows)
+
+
+def failing(slot: int, position: int, message: str) -> StoredRow:
+    failure = Failure(stage="system", kind="ServerFailedError", message=message)
+    return StoredRow(id=RowId(0, position, slot, 0), key=b"", output=None, failures=[(-1, failure)])
+
+
+def test_an_example_that_no_system_can_answer_stops_nothing() -> None:
+    breaker = Breaker(None, {}, dict.fromkeys(range(6), "http://some.test"))
+    for position in range(2):
+        for slot in range(6):
+            breaker.row(failing(slot, position, "too long"))
+
+
+def test_identifiers_of_requests_make_no_other_cause() -> None:
+    from context_bench.runner.failures import DeadSystemError
+
+    breaker = Breaker(None)
+    rows = [failing(0, place, f"500: no (request req_{place}AbCdEf, 8f{place}a-bc12-de)") for place in range(10)]
+    for row in rows[:9]:
+        breaker.row(row)
+    with pytest.raises(DeadSystemError, match="10 rows"):
+        breaker.row(rows[9])
+
+
+def test_a_repeat_is_counted_when_it_is_made(same: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[admission.Admission] = []
+    init = admission.Admission.__init__
+
+    def keep(self: admission.Admission, *arguments: Any, **more: Any) -> None:
+        init(self, *arguments, **more)
+        made.append(self)
+
+    monkeypatch.setattr(admission.Admission, "__init__", keep)
+    asked: list[str] = []
+    system = Dead("dead", "500", "http://dead.test", asked)
+    with pytest.raises(RunStoppedError):
+        evaluate(system, unknown_length(500), [same], progress=False, max_workers=8)
+    assert sum(made[0].retried.values()) == 3
