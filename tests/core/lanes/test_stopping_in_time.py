@@ -92,7 +92,7 @@ def test_what_hangs_keeps_no_run_from_ending(hanging: tuple[str, ...], name: str
     finally:
         process.kill()
         process.communicate()
-    assert out.splitlines()[-1] == f"stopped {code}"
+    assert f"stopped {code}" in out.splitlines()  # a thread that is left may still say that it asks
     assert RunFile.open(path).run()["status"] == "interrupted"
 
 

@@ -200,6 +200,12 @@ def failure_of(stage: str, error: BaseException, evaluator: str | None = None) -
     )
 
 
+def add_attempts(error: BaseException, more: int) -> None:
+    """Tell an error that the runner asked ``more`` times besides, so that its message and its failure count them all."""
+    own = guarded(getattr, error, "attempts", 1)
+    guarded(setattr, error, "attempts", (own if type(own) is int and own > 0 else 1) + more)
+
+
 def message_of(error: BaseException) -> str:
     """Return what an error says."""
     found = guarded(str, error)

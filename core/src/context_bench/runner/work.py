@@ -13,7 +13,7 @@ from context_bench.records import Failure, Usage
 from context_bench.runner.answer import Answer, Bill, Measured, Timing, models_of, reported_cost, take_apart
 from context_bench.runner.parts import Job, Scorer
 from context_bench.runner.scoring import Scoring, scores_only
-from context_bench.runner.stopping import is_ours
+from context_bench.runner.stopping import add_attempts, is_ours
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import output_key
@@ -148,9 +148,9 @@ class Workbench:
 
     def failed(self, job: Job, error: BaseException, latency: float, attempts: int = 1) -> StoredRow:
         """Return the row of a job whose system failed."""
-        failure = self._scoring.failure("system", error)
         if attempts > 1:
-            failure = evolve(failure, attempts=failure.attempts + attempts - 1)
+            add_attempts(error, attempts - 1)
+        failure = self._scoring.failure("system", error)
         return StoredRow(
             id=job.id,
             key=job.key,
