@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from context_bench.runs import open_run
 from context_bench.store.runfile import RunFile
 
 SCRIPT = """
-import asyncio, signal, sys, time
+import asyncio, os, signal, sys, threading, time
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.runner import stopping
@@ -23,7 +25,10 @@ from context_bench.runner import stopping
 stopping.LONGEST = 0.5
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background may start without it
 
+asked = threading.Event()
+
 def hang():
+    asked.set()
     print("asked\\n", end="", flush=True)  # one write: the lines of threads must not mix
     time.sleep(600)
 
@@ -59,9 +64,18 @@ class Asks(One):
         print("asked\\n", end="", flush=True)  # one write: the lines of threads must not mix
         await asyncio.sleep(600)
 
+class Source:  # brings the signal itself, while the run waits for an example and a call hangs
+    def __iter__(self):
+        yield {"id": "0"}
+        while not asked.wait(0.01):
+            pass
+        os.kill(os.getpid(), getattr(signal, sys.argv[5]))
+        time.sleep(600)
+
 path, system, evaluator, workers = sys.argv[1], globals()[sys.argv[2]](), globals()[sys.argv[3]](), int(sys.argv[4])
+examples = Source() if len(sys.argv) > 5 else [{"id": str(n)} for n in range(9)]
 try:
-    evaluate(system, [{"id": str(n)} for n in range(9)], [evaluator], progress=False, max_workers=workers, run_file=path)
+    evaluate(system, examples, [evaluator], progress=False, max_workers=workers, run_file=path)
 except RunStoppedError as error:
     print("stopped", error.exit_code, flush=True)
 """
@@ -94,6 +108,35 @@ def test_what_hangs_keeps_no_run_from_ending(hanging: tuple[str, ...], name: str
         process.communicate()
     assert f"stopped {code}" in out.splitlines()  # a thread that is left may still say that it asks
     assert RunFile.open(path).run()["status"] == "interrupted"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_while_an_example_is_pulled_leaves_what_hangs(name: str, code: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "run.sqlite"), "Hangs", "One", "4", name]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120)
+    assert f"stopped {code}" in done.stdout.splitlines()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+def test_a_signal_takes_no_lock_that_the_main_thread_may_hold() -> None:
+    from context_bench.runner.stopping import Signals, Stop
+
+    stop, said = Stop(), []
+    told = threading.Event()
+
+    def say(line: str) -> None:
+        said.append(line)
+        told.set()
+
+    with Signals(stop, say, lambda: 2) as signals:
+        with stop._lock:
+            os.kill(os.getpid(), signal.SIGTERM)
+            while signals.number is None:
+                time.sleep(0.001)
+        assert stop.wait(60)
+        assert told.wait(60)
+    assert said == ["Finishing 2 calls in flight, for 10 s at most; again to stop now."]
 
 
 def test_a_run_that_ends_in_time_hears_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ class Loop:
                 Lanes(
                     self._workbench, self._store, self._workers, admission, signals, self._deadline, self._on_row
                 ).run(rest)
-            signals.raise_if_stopped()
+        signals.raise_if_stopped()
 
 
 def _quietly(line: str) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import signal
-from _thread import interrupt_main
+from _thread import allocate_lock, interrupt_main
 from collections.abc import Callable
-from threading import Event, Lock, Thread, Timer, current_thread, main_thread
+from threading import Event, Lock, Thread, current_thread, main_thread
 from traceback import format_exception
 from types import FrameType
 from typing import Any
@@ -76,25 +76,31 @@ class Signals:
     def __init__(self, stop: Stop, say: Callable[[str], None], in_flight: Callable[[], int]) -> None:
         self._stop, self._say, self._in_flight = stop, say, in_flight
         self._before: dict[int, Any] = {}
-        self._timer: Timer | None = None
+        self._arrived = allocate_lock()
+        self._over = Event()
         self._ending = Lock()
         self.number: int | None = None
         self.is_pulling = False
 
     def __enter__(self) -> Signals:
-        if current_thread() is main_thread():
-            for number in (getattr(signal, name) for name in NAMES if hasattr(signal, name)):
-                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-                    self._before[number] = signal.signal(number, self._take)
+        if current_thread() is not main_thread():
+            return self
+        numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+        free = [n for n in numbers if signal.getsignal(n) in (signal.SIG_DFL, signal.default_int_handler)]
+        if free:
+            self._arrived.acquire()
+            Thread(target=self._attend, name="context-bench-signal", daemon=True).start()
+        for number in free:
+            self._before[number] = signal.signal(number, self._take)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._timer is not None:
-            with self._ending:  # or its signal might come when nobody handles it any more
-                self._timer.cancel()
-                self._timer = None
+        with self._ending:  # or a signal of our own might come when nobody handles it any more
+            self._over.set()
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self._before and self.number is None:
+            self._arrived.release()
 
     @property
     def is_told(self) -> bool:
@@ -118,27 +124,28 @@ class Signals:
         if self.number is not None:
             raise Interruption(self.number)
         self.number = number
+        self._arrived.release()  # nothing more: the main thread may hold any lock here
+        if self.is_pulling:
+            raise Interruption(number)
+
+    def _attend(self) -> None:
+        """Wait for the first signal, do what it asks for, and after :data:`LONGEST` seconds what a second one does."""
+        self._arrived.acquire()
+        if self.number is None or self._over.is_set():
+            return
         self._stop.set()
         count = self._in_flight()
         told = f"Finishing {count} call{'s' * (count != 1)} in flight, for {LONGEST:g} s at most; again to stop now."
-        Thread(
-            target=self._say, args=(told,), name="context-bench-signal"
-        ).start()  # a handler must not wait for a lock
-        if self.is_pulling:
-            raise Interruption(number)
-        self._timer = Timer(LONGEST, self._take_again, (number,))
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _take_again(self, number: int) -> None:
-        """Do what a second signal does, in the main thread, whatever that waits for."""
+        Thread(target=self._say, args=(told,), name="context-bench-signal-line", daemon=True).start()  # it may block
+        if self._over.wait(LONGEST):
+            return
         with self._ending:
-            if self._timer is None:
+            if self._over.is_set():
                 return
             if hasattr(signal, "pthread_kill"):
-                signal.pthread_kill(main_thread().ident or 0, number)
+                signal.pthread_kill(main_thread().ident or 0, self.number)
             else:
-                interrupt_main(signal.Signals(number))
+                interrupt_main(signal.Signals(self.number))
 
 
 class Interruption(KeyboardInterrupt):
