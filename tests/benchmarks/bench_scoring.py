@@ -3,8 +3,8 @@
 All are one `evaluate(..., max_workers=1)` over the same rows, each in a fresh process; for the first, nothing is declared, for
 the second the machine is said to have one core. Times faster is what the second takes of the third: the cores would be
 ideal. CPU is what all processes of a run took together, of the run in one process: what sending rows there and back costs. On
-a machine that does other work, too, the first says little and the second still holds. A row that takes less than 2 ms stays
-in this process: to send it costs about half of that. `python tests/benchmarks/bench_scoring.py`
+a machine that does other work, too, the first says little and the second still holds. A row that takes less than 1 ms stays
+in this process: to send it costs about a third of that. `python tests/benchmarks/bench_scoring.py`
 prints the table.
 """
 

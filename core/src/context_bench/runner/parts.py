@@ -100,7 +100,7 @@ class Effort:
         return self.seconds > _WORTH_A_PROCESS and self.seconds > _WORTH_SENDING * self.rows
 
 
-_WORTH_A_PROCESS, _WORTH_SENDING = 1.0, 0.002
+_WORTH_A_PROCESS, _WORTH_SENDING = 1.0, 0.001
 
 
 @frozen(eq=False)
