@@ -268,6 +268,7 @@ def heavy(session: nox.Session, name: str) -> None:
 def e2e(session: nox.Session) -> None:
     """A real model and a real proxy, measured through the command line; takes minutes."""
     names = (
+        "agreement",
         "answer-quality",
         "audit",
         "compress",

@@ -317,6 +317,35 @@ class DerivedJob(Protocol):
 
 
 @runtime_checkable
+class AnswerSource(Protocol):
+    """A derived job for runs with a reference: what another system answered stands in for a gold answer that is missing.
+
+    It has ``name`` and ``slots`` as any derived job. Rows without a gold answer are scored when all systems have answered.
+    """
+
+    @property
+    def least_samples(self) -> int:
+        """How often the reference is asked at least about such an example."""
+        ...
+
+    def gold_fields(self, needs: Sequence[str]) -> Sequence[str]:
+        """Return which fields are gold answers to an evaluator with these needs, as its manifest says them; or none."""
+        ...
+
+    def lacks(self, example: Example, fields: Iterable[str]) -> bool:
+        """Whether an example has nothing in any of these fields."""
+        ...
+
+    def filled(self, example: Example, output: Output) -> Example | None:
+        """Return the example with what the reference put out as its gold answer; None where that is no answer."""
+        ...
+
+    def notice(self, label: str, samples: int, rows: int | None) -> str | None:
+        """Return what the user should know before a new run, given the reference's label, repetitions and rows at most."""
+        ...
+
+
+@runtime_checkable
 class Controller(Protocol):
     """A run part that can stop the run, and set the exit code."""
 

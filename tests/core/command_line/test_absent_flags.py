@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,3 +76,32 @@ def test_a_report_whose_package_is_absent_names_it(
     done = context_bench("run", "--system", "identity", "--dataset", "needle", "-n", "1", *asked)
     assert done.code == 2
     assert install_line("context-bench-reports") in done.err
+
+
+@pytest.mark.parametrize("command", [("run", "--run-file", "r.sqlite"), ("run", "--dry-run"), ("lock",)], ids=" ".join)
+def test_a_reference_whose_package_is_absent_names_it(
+    command: tuple[str, ...], context_bench: Any, without: Callable[[str], None], jsonl: Any
+) -> None:
+    without("context-bench-agreement")
+    asked = ["--system", "identity", "--reference-from", "identity", "--dataset", jsonl([{"question": "q"}])]
+    done = context_bench(*command, *asked)
+    assert done.code == 2
+    assert f"'agreement' comes with context-bench-agreement: `{install_line('context-bench-agreement')}`" in done.err
+    assert not Path("r.sqlite").exists()
+
+
+def test_a_run_with_a_reference_is_reported_without_the_package_as_it_was(
+    context_bench: Any, without: Callable[[str], None], jsonl: Any
+) -> None:
+    pytest.importorskip("context_bench_agreement", reason="it scores these rows")
+    pytest.importorskip("context_bench_answer_quality", reason="it scores these rows")
+    asked = ["--system", "identity", "--system", "other=identity", "--reference-from", "identity"]
+    rows = jsonl([{"question": "q", "context": "c", "response": "red"}])
+    before = context_bench(*asked, "--dataset", rows, "--evaluators", "answer-quality", "--run-file", "r.sqlite")
+    assert before.code == 0, before.err
+    without("context-bench-agreement")
+    again = context_bench("report", "r.sqlite", "--format", "json")
+    assert again.code == 0, again.err
+    assert "Metric agreement is not computed" in again.err
+    rescored = context_bench("rescore", "r.sqlite", "--force")
+    assert (rescored.code, install_line("context-bench-agreement") in rescored.err) == (2, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -21,6 +21,9 @@ from context_bench.runner.parts import LabelWiring, Scorer
 from context_bench.store.keys import evaluator_key
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import Label
+
+if TYPE_CHECKING:
+    from context_bench.runner.agreement import Reference
 
 OBJECT_RULE = "given as an object"
 """What stands in place of a wiring rule where ``evaluate()`` was given the evaluator itself."""
@@ -73,6 +76,7 @@ class Planner:
         on_warning: Is told what the user should know.
         store: Run file of a run that is resumed: what has a number there keeps it.
         check: Is called with each label and plan; raises when the plan must not be used.
+        reference: Whose responses stand in for gold answers; None without one, or until it is known.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class Planner:
         on_warning: Callable[[str], None] | None = None,
         store: RunFile | None = None,
         check: Callable[[DatasetPlan], None] | None = None,
+        reference: Reference | None = None,
     ) -> None:
         self._check = check
         self._catalog = catalog
@@ -94,7 +99,7 @@ class Planner:
         self._options = request.options
         self._hooks = hooks
         self.warn = on_warning or (lambda line: None)
-        self._reference: str | None = None
+        self.reference = reference
         self._facts: dict[str, DatasetFacts] = {}
         self._ready: dict[str, _Ready] = {}
         self._wirings: dict[str, LabelWiring] = {}
@@ -125,17 +130,11 @@ class Planner:
         """Tell the planner about a dataset before its label is met."""
         self._facts[facts.label] = facts
 
-    def refer(self, label: str) -> None:
-        """Tell the planner whose responses stand in for gold answers."""
-        self._reference = label
-
     def know_stored(self, labels: Iterable[Label]) -> None:
         """Tell the planner about the labels of a run file."""
         for label in labels:
             plan = label.plan
             self.know(DatasetFacts(label.dataset, tuple(plan["names"]), tuple(plan["tags"]), plan.get("primary")))
-            if label.reference is not None:
-                self.refer(label.reference)
 
     def attach(self, store: RunFile) -> None:
         """Record the wirings made so far, and those still to come, in a run file."""
@@ -170,12 +169,8 @@ class Planner:
         """
         if label in self._wirings:
             return self._wirings[label]
-        if self._reference is not None:
-            from context_bench.runner.agreement import agreeing, dataset_of
-
-            if (base := dataset_of(label)) is not None:
-                number = _number(self._label_numbers, label)
-                return self._wired(agreeing(self.wire(base), number, self._reference))
+        if self.reference is not None and (base := self.reference.dataset_of(label)) is not None:
+            return self._wired(self.reference.agreeing(self.wire(base), _number(self._label_numbers, label)))
         plan = self.plan(label)
         scorers = [self._scorer(decision) for decision in plan.wired]
         scorers += [self._object_scorer(evaluator) for evaluator in self._objects]

@@ -188,12 +188,13 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
     planner = _planner(catalog, request, hooks, place, warnings)
     systems = with_reader(catalog, request.systems, request.reader)
     slots = parts.described_slots(_slots(catalog, request, systems, place, warnings, parts))
-    reference = request.reference_among(slots)
+    reference = request.reference_among(slots, parts.answer_source)
     if reference is not None:
         slots = reference.described(slots)
-        planner.refer(reference.label)
-        if place.store is None and (cost := reference.told_twice(request.size())):
-            warnings.warn(cost)
+        planner.reference = reference
+        notice = reference.part.notice(reference.label, reference.samples, request.size())
+        if place.store is None and notice:
+            warnings.warn(notice)
     streams = _streams(catalog, request, planner)
     secrecy = secrecy_of(catalog, request)
     tokenizer = tokenizer_of(catalog, request.tokenizer)

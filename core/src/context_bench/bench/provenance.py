@@ -22,7 +22,6 @@ from context_bench.store.stored_rows import Label
 
 if TYPE_CHECKING:
     from context_bench.protocols import Metric
-    from context_bench.runner.agreement import Reference
 
 _CHUNK = 1 << 20
 _LONGEST = 200
@@ -132,17 +131,6 @@ def _pairs_of(store: RunReader, baseline: str) -> dict[str, Any]:
     told: dict[str, Any] = {"baselines": {label: other["label"] for label, other in held.items()}} if held else {}
     unequal = {label: {name: list(pair) for name, pair in how.items()} for label, how in found.items() if how}
     return told | ({"unpaired": unequal} if unequal else {})
-
-
-def reference_of(store: RunReader) -> Reference | None:
-    """Return the system of a run whose responses stand in for gold answers, or None."""
-    found = store.reference()
-    if found is None:
-        return None
-    from context_bench.runner.agreement import Reference
-
-    [label] = [entry["label"] for entry in store.systems() if entry["slot"] == found[0]]
-    return Reference(label, *found)
 
 
 def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str | None:

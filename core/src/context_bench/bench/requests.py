@@ -42,7 +42,7 @@ from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.plan import Choice
-from context_bench.protocols import Metric
+from context_bench.protocols import AnswerSource, Metric
 from context_bench.runner.selection import ById, Placed, RandomSample, Selection, bounded, chosen
 
 if TYPE_CHECKING:
@@ -381,15 +381,14 @@ class Request:
             return RandomSample(self.sample, self.seed)
         return ById(self.ids) if self.ids else None
 
-    def reference_among(self, slots: Iterable[Slot]) -> Reference | None:
-        """Return the system whose responses stand in for gold answers; None when there is to be none."""
-        if self.reference is None:
+    def reference_among(self, slots: Iterable[Slot], part: AnswerSource | None) -> Reference | None:
+        """Return the system whose responses stand in for gold answers as a run part says; None when there is to be none."""
+        if self.reference is None or part is None:
             return None
         from context_bench.runner.agreement import Reference
 
-        return next(
-            (Reference(one.label, one.number, self.samples) for one in slots if one.label == self.reference), None
-        )
+        found = (Reference(part, one.label, one.number, self.samples) for one in slots if one.label == self.reference)
+        return next(found, None)
 
     def run_path(self) -> Path:
         """Return where the run file of the command line lies: as asked for, else ``runs/TIME-NAME.sqlite``, which is new."""

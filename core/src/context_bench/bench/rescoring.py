@@ -12,15 +12,16 @@ from attrs import evolve
 from context_bench.bench.parameters import AbsentObject
 from context_bench.bench.planner import OBJECT_RULE, Planner
 from context_bench.bench.preparation import wiring_hooks
-from context_bench.bench.provenance import reference_of
 from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request
 from context_bench.bench.run import INTERRUPTED
+from context_bench.bench.run_parts import answer_source
 from context_bench.bench.secrets import secrecy_of
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.results import EvalResult
+from context_bench.runner.agreement import Reference
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import LabelWiring, Slot
 from context_bench.runner.stored_jobs import Again
@@ -61,7 +62,8 @@ def rescore(
     try:
         store = session.store
         hooks = wiring_hooks(catalog, request, on_warning, is_locked=False)
-        planner = Planner(catalog, request, hooks, on_warning, store)
+        reference = _reference(catalog, store)
+        planner = Planner(catalog, request, hooks, on_warning, store, reference=reference)
         labels = store.labels()
         planner.know_stored(labels)
         for label in labels:
@@ -69,7 +71,7 @@ def rescore(
         slots = _silent(store.systems())
         secrecy = secrecy_of(catalog, request)
         workbench = Workbench(WordTokenizer(), secrecy=secrecy)
-        Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force, reference_of(store)).jobs())
+        Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force, reference).jobs())
         result = read_result(store.path, catalog=catalog)
         store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
         session.publish()
@@ -155,12 +157,13 @@ class Recomputation:
         config = dict(self._run.request)
         request = Request.from_dict(config) if "systems" in config else Request()
         request = evolve(request, evaluators=tuple(known), also=())
-        planner = Planner(self._catalog, request)
         reader = RunReader(self._run.path)
+        reference = _reference(self._catalog, reader)
+        planner = Planner(self._catalog, request, reference=reference)
         planner.know_stored(reader.labels())
         slots = _silent(self._run.systems)
         workbench = Workbench(WordTokenizer())
-        again = Again(reader, slots, lambda label: self._wiring(planner, label), True, reference_of(reader))
+        again = Again(reader, slots, lambda label: self._wiring(planner, label), True, reference)
         for job in again.jobs():
             names = {scorer.number: scorer.id for scorer in job.only or ()}
             for evaluation in workbench.do(job).evaluations:
@@ -184,6 +187,15 @@ class Recomputation:
     def _note(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
+
+
+def _reference(catalog: Catalog, store: RunReader) -> Reference | None:
+    """Return the system of a run whose responses stand in for gold answers, or None."""
+    found = store.reference()
+    if found is None:
+        return None
+    [label] = [entry["label"] for entry in store.systems() if entry["slot"] == found[0]]
+    return Reference(answer_source(catalog), label, *found)
 
 
 def _silent(systems: Iterable[Mapping[str, Any]]) -> list[Slot]:

@@ -16,7 +16,16 @@ from context_bench.bench.requests import Request
 from context_bench.bench.secrets import without_secrets
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plugins.catalog import OK, Catalog, Component
-from context_bench.protocols import BuiltSystem, Controller, DerivedJob, DerivedSlot, GovernedSystem, Governor, Preparer
+from context_bench.protocols import (
+    AnswerSource,
+    BuiltSystem,
+    Controller,
+    DerivedJob,
+    DerivedSlot,
+    GovernedSystem,
+    Governor,
+    Preparer,
+)
 from context_bench.records import EvalRow, Usage
 from context_bench.runner.admission import bill_of
 from context_bench.runner.answer import models_of
@@ -29,6 +38,8 @@ _PROTOCOLS: Mapping[str, type] = {
     "derived-job": DerivedJob,
     "controller": Controller,
 }
+AGREEMENT = "agreement"
+"""The run part that a reference needs."""
 
 
 @frozen(eq=False)
@@ -45,6 +56,11 @@ class RunParts:
     derived_jobs: Sequence[DerivedJob] = ()
     controllers: Sequence[Controller] = ()
     described: Mapping[str, Mapping[str, Any]] = {}
+
+    @property
+    def answer_source(self) -> AnswerSource | None:
+        """The part that says what stands in for a missing gold answer; None without one."""
+        return next((part for part in self.derived_jobs if isinstance(part, AnswerSource)), None)
 
     def prepared(self, request: Request) -> Request:
         """Return the request with the systems that the preparers make of its own, one preparer after the other."""
@@ -165,13 +181,7 @@ def load_parts(catalog: Catalog, request: Request) -> RunParts:
     found: dict[str, list[Any]] = {kind: [] for kind in _PROTOCOLS}
     for component, options in _active(catalog, request):
         kind = component.said.part_kind
-        part = component.build(options)
-        if kind not in _PROTOCOLS or not isinstance(part, _PROTOCOLS[kind]):
-            raise PluginError(
-                f"The run part {component.id} is no {kind or 'run part'}: it lacks a method. "
-                f"Tell the authors of {component.distribution.name}, or leave it out."
-            )
-        found[kind].append(part)
+        found.get(kind, []).append(_built(component, options, _PROTOCOLS.get(kind), kind or "run part"))
     return RunParts(
         found["preparer"],
         found["governor"],
@@ -181,9 +191,31 @@ def load_parts(catalog: Catalog, request: Request) -> RunParts:
     )
 
 
+def answer_source(catalog: Catalog) -> AnswerSource:
+    """Return the run part that says what stands in for a missing gold answer.
+
+    Raises:
+        ContextBenchError: It is not installed, or cannot be used.
+    """
+    component = catalog.find("run_parts", AGREEMENT).require_ok()
+    found: AnswerSource = _built(component, {}, AnswerSource, "source of answers")
+    return found
+
+
+def _built(component: Component, options: Mapping[str, Any], protocol: type | None, kind: str) -> Any:
+    part = component.build(options)
+    if protocol is None or not isinstance(part, protocol):
+        raise PluginError(
+            f"The run part {component.id} is no {kind}: it lacks a method. "
+            f"Tell the authors of {component.distribution.name}, or leave it out."
+        )
+    return part
+
+
 def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Mapping[str, Any]]]:
     chosen: dict[str, tuple[Component, dict[str, Any]]] = {}
-    for name in (*request.parts, *request.part_options):
+    implied = () if request.reference is None else (AGREEMENT,)
+    for name in (*request.parts, *request.part_options, *implied):
         component = catalog.find("run_parts", name).require_ok()
         chosen.setdefault(component.id, (component, {}))[1].update(request.part_options.get(name, {}))
     for _, pair in sorted(chosen.items()):

@@ -13,7 +13,6 @@ from context_bench.metrics.calls import (
     Waiting,
 )
 from context_bench.metrics.scores import (
-    Agreement,
     Counts,
     MeanScore,
     ParetoRank,
@@ -24,7 +23,6 @@ from context_bench.metrics.scores import (
 )
 
 __all__ = [
-    "Agreement",
     "CompressionRatio",
     "CostOfPass",
     "Counts",

@@ -1,4 +1,4 @@
-"""Metrics of scores: counts, means, pass rates, the mean of each dataset, and agreement with a reference.
+"""Metrics of scores: counts, means, pass rates, and the mean of each dataset.
 
 A ``score_field`` is a score key, or ``"score"`` for each row's headline score. Everywhere the same rule holds: a failed row
 counts as wrong (with the worst value of its score), an unscored row is left out, and both are counted in :class:`Counts`. A
@@ -140,38 +140,6 @@ def percentile(values: Sequence[float], share: float) -> float:
     below = math.floor(place)
     above = min(below + 1, len(values) - 1)
     return values[below] + (values[above] - values[below]) * (place - below)
-
-
-@frozen
-class Agreement(ByColumns):
-    """How far rows without a gold answer agree with the reference: the mean of the score, its response as the answer.
-
-    Keys: ``agreement``; and ``agreement_floor``, how far the reference agrees with itself when it is asked twice. A system
-    that agrees as much cannot be told from it. The summary shows the floor with every system.
-    """
-
-    score_field: str = "score"
-    name: str = "agreement"
-
-    def compute_columns(self, columns: Columns) -> dict[str, float]:
-        """Return the mean; of the reference's own rows, the floor."""
-        values = columns.agreements(self.score_field)
-        if not values:
-            return {}
-        return {"agreement_floor" if columns.is_reference else self.name: math.fsum(values) / len(values)}
-
-    def compare(self, columns_by_system: Mapping[str, Columns]) -> dict[str, dict[str, float]]:
-        """Return the floor of the reference for every other system that has an agreement."""
-        floors = [
-            columns.summary["agreement_floor"]
-            for columns in columns_by_system.values()
-            if "agreement_floor" in columns.summary
-        ]
-        return {
-            label: {"agreement_floor": floors[-1]}
-            for label, columns in columns_by_system.items()
-            if floors and "agreement" in columns.summary
-        }
 
 
 @frozen

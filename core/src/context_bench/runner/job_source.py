@@ -218,8 +218,7 @@ class Feed:
 
     def _wiring(self, label: str) -> LabelWiring:
         if label not in self._wirings:
-            wiring = self._wire(label)
-            self._wirings[label] = wiring if self._reference is None else self._reference.before(wiring)
+            self._wirings[label] = self._wire(label).without_reference()
         return self._wirings[label]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, evolve, frozen
 
 from context_bench.protocols import Evaluator, System
 from context_bench.records import ANY_KEY, KeyMeaning
@@ -160,6 +160,12 @@ class LabelWiring:
     scorers: tuple[Scorer, ...] = ()
     headline: str | None = None
     plan: Mapping[str, Any] = Factory(dict)
+
+    def without_reference(self) -> LabelWiring:
+        """Return it without the scorers that wait for the reference's response."""
+        if not any(scorer.agrees for scorer in self.scorers):
+            return self
+        return evolve(self, scorers=tuple(scorer for scorer in self.scorers if not scorer.agrees))
 
     @property
     def keys(self) -> dict[str, KeyMeaning]:

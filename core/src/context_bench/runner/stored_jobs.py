@@ -13,10 +13,9 @@ from typing import Any
 
 from attrs import define, evolve, frozen
 
-from context_bench.answers import part_answer
 from context_bench.errors import StoreError
 from context_bench.protocols import DerivedSlot, System
-from context_bench.runner.agreement import GOLD, Reference, before_reference
+from context_bench.runner.agreement import Reference
 from context_bench.runner.parts import Job, LabelWiring, Scorer, Slot, Stream
 from context_bench.runner.selection import shown
 from context_bench.runner.work import Workbench
@@ -149,9 +148,8 @@ class _Responses:
     """The reference's first responses, read beside rows in canonical order."""
 
     def __init__(self, store: RunReader, reference: Reference | None) -> None:
-        self._label = "" if reference is None else reference.label
-        slot = -1 if reference is None else reference.slot
-        self._found = responses_of(store, slot)
+        self._reference = reference
+        self._found = responses_of(store, -1 if reference is None else reference.slot)
         self._head: tuple[Any, ...] | None = (-1, "")
 
     def answer(self, number: int, plain: _Seen) -> _Seen:
@@ -159,13 +157,14 @@ class _Responses:
         place = example_of(number)
         while self._head is not None and example_of(self._head[0]) < place:
             self._head = next(self._found, None)
-        response = None
+        if self._reference is None:
+            return plain
+        example = None
         if self._head is not None and example_of(self._head[0]) == place:
-            response = from_json(self._head[1]).get("response")
-        if not isinstance(response, str):
-            return _Seen.of(plain.example, f"the reference {self._label} has no response to this example")
-        example = {name: value for name, value in plain.example.items() if name not in GOLD}
-        return _Seen.of({**example, "answer": part_answer(response).answer})
+            example = self._reference.part.filled(plain.example, from_json(self._head[1]))
+        if example is None:
+            return _Seen.of(plain.example, f"the reference {self._reference.label} has no response to this example")
+        return _Seen.of(example)
 
 
 def _is_stale(scorer: Scorer, before: tuple[bytes, str | None] | None, job: Job, digest: bytes) -> bool:
@@ -256,7 +255,7 @@ class DerivedRows:
         """Yield the jobs that are still to be done, in the order of the examples."""
         with self._store.apart() as reader:
             for number, _, label, key, body in examples(reader) if self._slots else ():
-                wiring = before_reference(self._wire(self._labels[label]))
+                wiring = self._wire(self._labels[label]).without_reference()
                 answered = {found[0]: found[1:3] for found in response_keys(reader, number)}
                 yield from self._of_example(reader, RowId.unpack(number), wiring, from_json(body), key, answered)
 

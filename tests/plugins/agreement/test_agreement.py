@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from context_bench.store.reader import RunReader
 
 pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
 
-Make = Callable[..., Any]
 EXAMPLES = [
     {"id": "gold", "question": "q", "answer": "red car"},
     {"id": "none", "question": "q"},
@@ -138,6 +136,13 @@ def test_workers_order_and_place_change_nothing(order: str, reference: str) -> N
     assert rows(1) == rows(8)
 
 
+class Known(Says):
+    """A system whose keys hold in other runs."""
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {}
+
+
 class Slow:
     """An evaluator in batches, which scores after the commit."""
 
@@ -168,12 +173,12 @@ def keys(path: Path) -> dict[str, bytes]:
     return {f"{system} {example}": key for system, example, key in RunReader(path).stream(query)}
 
 
-def test_a_score_key_holds_the_reference_and_that_it_is_no_gold_answer(tmp_path: Path, make_system: Make) -> None:
+def test_a_score_key_holds_the_reference_and_that_it_is_no_gold_answer(tmp_path: Path) -> None:
     def asked(name: str, examples: Any, said: str, **options: Any) -> bytes:
         path = tmp_path / f"{name}.sqlite"
         pair = [
-            make_system("p", lambda e: {"response": "red"}, fingerprint=lambda self: {}),
-            make_system("direct", lambda e: {"response": said}, fingerprint=lambda self: {}),
+            Known("p", "red"),
+            Known("direct", said),
         ]
         run(*pair, examples=examples, run_file=path, **options)
         return keys(path)["p x"]
@@ -222,6 +227,7 @@ def test_rows_without_gold_cannot_pass_so_their_tokens_do_not_count_for_a_pass()
 
 
 def test_the_story_of_a_row_says_whose_response_it_was_held_to(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("context_bench_audit", reason="it tells the story of a row")
     from context_bench.cli import execute
 
     path = tmp_path / "run.sqlite"
