@@ -120,6 +120,14 @@ def test_what_nothing_readable_is_left_of_may_be_anything(crowd: Any, context_be
     assert "Nobody can tell what acme-bad brings, which is invalid: its entry_points.txt is not read" in done.words
 
 
+def test_a_package_that_shares_code_and_brings_no_component_is_not_damaged(site: Any, context_bench: Run) -> None:
+    site.basics()
+    site.add("acme-shared", code="", manifest='schema = 1\napi = "1.0"\n')
+    assert "acme-shared" not in context_bench(*RUN, "--also", "bad").words
+    (site.folder / "acme_shared-1.0.dist-info" / "entry_points.txt").unlink(missing_ok=True)
+    assert "acme-shared" not in context_bench(*RUN, "--also", "bad").words
+
+
 def test_a_manifest_outside_of_its_folder_is_not_read(crowd: Any, context_bench: Run, tmp_path: Path) -> None:
     """RECORD is a file of somebody else's: a path in it that leads elsewhere is not followed."""
     _fifo(crowd.folder / POINTS)

@@ -66,10 +66,16 @@ def _damaged(catalog: Catalog, installed: dict[str, list[Copy]]) -> Iterator[Com
     known = {component.distribution.name for component in catalog}
     for name, copies in installed.items():
         for copy in copies if name not in known else ():
-            if f"/{FILE_NAME}," in _text(copy, "RECORD") and not _text(copy, "entry_points.txt"):
+            if not _text(copy, "entry_points.txt") and _had_entry_points(copy):
                 whole = Component(PACKAGE, name, Distribution(name, copy.version, copy.folder), "")
                 yield whole.with_state(INVALID, "its entry_points.txt is missing or empty", reinstallation(name))
                 break
+
+
+def _had_entry_points(copy: Copy) -> bool:
+    """Whether a distribution with a manifest brought components: one that only shares code or flags never did."""
+    record = _text(copy, "RECORD")
+    return f"/{FILE_NAME}," in record and ("/entry_points.txt," in record or any(_names_in(copy)))
 
 
 def _names_in(copy: Copy) -> Iterator[tuple[str, str]]:
