@@ -236,7 +236,7 @@ def test_json_lines_hold_everything(run: Any) -> None:
     states = [json.loads(line) for line in run("--log-format", "json", "-n", "20")]
     assert [state["system"] for state in states] == ["a", "b"]
     expected = {"event", "system", "done", "total", "reused", "failed", "retried", "in_flight", "rows_per_second"}
-    expected |= {"p95", "tokens", "cost", "currency", "eta", "latest_failure", "waiting"}
+    expected |= {"scoring_failed", "p95", "tokens", "cost", "currency", "eta", "latest_failure", "waiting"}
     assert all(state.keys() == expected for state in states)
     assert all(
         (state["event"], state["done"], state["total"], state["eta"]) == ("progress", 20, 20, 0) for state in states
@@ -314,6 +314,20 @@ def test_the_latest_failure_is_shown_by_line_and_state() -> None:
     assert progress.state(0)["latest_failure"] == "system: HTTPError: HTTP 500: no reason"
     progress.close()
     assert stream.getvalue().endswith(", latest failure: system: HTTPError: HTTP 500: no reason\n")
+
+
+def test_a_row_that_an_evaluator_fails_on_is_counted_beside_those_whose_system_failed() -> None:
+    stream = io.StringIO()
+    progress = Progress(slots("gpt"), 3, stream)
+    progress.row(failed(0, "HTTP 401"))
+    for position in (1, 2):
+        progress.row(evolve(row(position), failures=[(0, Failure("evaluator", "HTTPError", "HTTP 503", "judge"))]))
+    state = progress.state(0)
+    assert (state["failed"], state["scoring_failed"]) == (1, 2)
+    progress.close()
+    assert ", 2 scoring failed, " in stream.getvalue()
+    assert "gpt: 3/3 rows, 1 failed, " in stream.getvalue()
+    assert stream.getvalue().rstrip().endswith("HTTPError: HTTP 503")
 
 
 def test_an_attempt_that_is_repeated_is_a_failure_too_and_holds_no_secret() -> None:

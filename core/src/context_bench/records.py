@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from numbers import Integral, Real
 from typing import Any
 
 from attrs import field, frozen
+
+_MOST = 2**53
 
 
 class Scores(dict[str, float]):
@@ -53,7 +56,7 @@ class Usage:
         """Return the usage that a system reported under ``usage`` in its output, or None when it reported none.
 
         The names of the usual chat interface (``prompt_tokens``, ``completion_tokens``) are understood too. What is no
-        number is taken as unknown.
+        :func:`quantity` is taken as unknown.
         """
         found = output.get("usage")
         if found is None or not isinstance(found, Mapping):
@@ -62,7 +65,7 @@ class Usage:
         for name, value in found.items():
             field = _USAGE_NAMES.get(name) if type(name) is str else None
             if field is not None and (field == name or field not in values):
-                number = value if type(value) is int else _number(value)
+                number = quantity(value)
                 if number is not None:
                     values[field] = number
         return cls(**values) if values else None
@@ -83,8 +86,20 @@ _USAGE_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_wr
 _USAGE_NAMES = dict(zip(_USAGE_FIELDS, _USAGE_FIELDS), prompt_tokens="input_tokens", completion_tokens="output_tokens")
 
 
-def _number(value: object) -> Any:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and value - value == 0 else None
+def quantity(value: Any) -> Any:
+    """Return a count, an amount or a duration that somebody tells, as an ``int`` or a ``float``; None where it is none.
+
+    It is not negative and at most 2**53, the last number up to which a float tells every one from the next: what is beyond is
+    a fault of whoever tells it, and could be neither added nor stored. Numbers of numpy and fractions are numbers.
+
+    >>> quantity(3), quantity(-0.0), quantity(-1), quantity(1e300), quantity(True), quantity("3")
+    (3, 0.0, None, None, None, None)
+    """
+    if type(value) is not int:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return None
+        value = int(value) if isinstance(value, Integral) else float(value) + 0.0  # no minus before a zero
+    return value if 0 <= value <= _MOST else None
 
 
 @frozen
@@ -312,7 +327,8 @@ def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
         "first_token": row.metadata.get("ttft"),
         "input_tokens": row.input_tokens,
         "output_tokens": row.response_tokens,
-        "prompt_tokens": row.reported_tokens,
+        "prompt_tokens": row.prompt_tokens,
+        "reported_tokens": row.reported_tokens,
         "baseline_tokens": None if row.baseline is None else row.baseline.prompt_tokens,
         "tokens_saved": row.tokens_saved,
         "cost": row.cost,

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import define
 
 from context_bench.answers import parted_output
-from context_bench.records import Usage
+from context_bench.records import Usage, quantity
 from context_bench.runner.endpoints import seconds_of
 from context_bench.runner.parts import Slot
 from context_bench.store.encoding import to_json
@@ -120,7 +120,7 @@ def take_apart(output: Any, timing: Timing, system: Any = None) -> tuple[Mapping
     if timing.waiting == 0.0 and output.keys().isdisjoint(_MEASUREMENTS):
         return output, Measured(timing.seconds)
     told, attempts = seconds_of(output.get("latency"), timing.seconds), output.get("attempts")
-    own_attempts = attempts if isinstance(attempts, int) and attempts > 0 else 1
+    own_attempts = int(quantity(attempts) or 1)
     whole = max(told, timing.seconds) if own_attempts > 1 and "turn_responses" not in output else told
     rest = {name: output[name] for name in _MEASUREMENTS[3:] if output.get(name) is not None}
     waiting = timing.waiting + whole - told

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from context_bench.protocols import System
+from context_bench.records import quantity
 from context_bench.runner.parts import Slot
 from context_bench.runner.stopping import Raised, guarded, message_of
 from context_bench.store.encoding import isolate
@@ -159,6 +160,5 @@ class Chain:
 
 def seconds_of(told: object, otherwise: float) -> float:
     """Return seconds that a system tells, when they are some."""
-    if isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < float("inf"):
-        return float(told)
-    return otherwise
+    seconds = quantity(told)
+    return otherwise if seconds is None else float(seconds)

@@ -35,13 +35,14 @@ class Tally:
         done: Rows committed, failed ones included.
         kept: Those of them that an earlier session of the run had done.
         failed: Rows whose system failed.
+        unjudged: Rows that were answered, and that an evaluator failed on.
         reused: Rows taken from earlier runs.
         latencies: Seconds of the latest calls.
-        failure: Why the latest failed row failed, behind the moment.
+        failure: What failed last, a system or an evaluator, behind the moment.
     """
 
     def __init__(self) -> None:
-        self.done = self.kept = self.failed = self.reused = 0
+        self.done = self.kept = self.failed = self.unjudged = self.reused = 0
         self._tokens: dict[bool, int] = {}  # by whether the endpoint reported them
         self.latencies: deque[float] = deque(maxlen=_REMEMBERED_LATENCIES)
         self.failure = _NO_FAILURE
@@ -50,14 +51,15 @@ class Tally:
         """Count a row."""
         self.done += 1
         self.failed += row.output is None
+        self.unjudged += row.output is not None and bool(row.failures)
         self.reused += row.reused
         if row.output is not None or row.prompt_tokens is not None:  # what was refused spent nothing
             known = (count for count in (row.prompt_tokens, row.context_tokens) if count is not None)
             is_reported, tokens = row.prompt_tokens is not None, next(known, row.input_tokens) + row.response_tokens
             self._tokens[is_reported] = self._tokens.get(is_reported, 0) + tokens
-        if row.output is None and row.failures:
+        if row.failures:
             self.failure = monotonic(), cause_of(row)
-        elif not row.reused:
+        if row.output is not None and not row.reused:
             self.latencies.append(row.latency)
 
     @property
@@ -184,6 +186,7 @@ class Progress:
             "total": self._total,
             "reused": tally.reused,
             "failed": tally.failed,
+            "scoring_failed": tally.unjudged,
             "retried": admission.retried.get(slot, 0) if admission else 0,
             "in_flight": admission.in_flight.get(slot, 0) if admission else 0,
             "rows_per_second": round((tally.done - tally.kept) / max(seconds, 1e-9), 4),
@@ -249,7 +252,11 @@ def _line(state: dict[str, Any]) -> str:
 
 
 def _note(state: dict[str, Any]) -> str:
-    parts = [f"{state[name]} {name.replace('_', ' ')}" for name in ("reused", "failed", "retried") if state[name]]
+    parts = [
+        f"{state[name]} {name.replace('_', ' ')}"
+        for name in ("reused", "failed", "scoring_failed", "retried")
+        if state[name]
+    ]
     if state["in_flight"]:
         parts.append(f"{state['in_flight']} in flight")
     if state["p95"] is not None:

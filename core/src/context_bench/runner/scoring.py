@@ -22,6 +22,9 @@ from context_bench.store.stored_rows import StoredEvaluation, StoredRow
 Failures = list[tuple[int, Failure]]
 """Failures with the numbers of the evaluators."""
 
+_MOST = 1e290
+"""The largest score: 10**18 of them can still be added."""
+
 _TOLERANCE = 1e-9
 """How far a score may be beyond its declared range: what sums of floating-point numbers lose."""
 
@@ -185,16 +188,18 @@ def _check(scorer: Scorer, name: str, value: float) -> None:
 
 
 def _number(name: object, value: Any) -> float:
-    if type(value) is float and type(name) is str and value - value == 0:
-        return value
+    if type(value) is float and type(name) is str and -_MOST <= value <= _MOST:
+        return value + 0.0  # a run file holds no minus before a zero
     if not isinstance(name, str):
         raise TypeError(f"the score key {name!r} is no text")
     if isinstance(value, str | bytes):
         raise TypeError(f"the score {name!r} is {value!r}, not a number")
     try:
         number = float(value)
+    except OverflowError:
+        number = math.inf
     except (TypeError, ValueError) as error:
         raise TypeError(f"the score {name!r} is {value!r}, not a number") from error
-    if not math.isfinite(number):
-        raise ValueError(f"the score {name!r} is {number}, not a finite number")
-    return number
+    if not -_MOST <= number <= _MOST:
+        raise ValueError(f"the score {name!r} is {number}, not a finite number of which a mean can be taken")
+    return number + 0.0
