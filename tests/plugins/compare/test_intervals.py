@@ -127,6 +127,32 @@ def test_intervals_of_differences_hold_what_they_promise(up: float, down: float,
     assert covered / REPEATS >= 0.92 - SLACK
 
 
+LOSSES = {
+    "the same everywhere": lambda generator, size: -0.8 + generator.normal(0, 0.02, size),
+    "most of the score": lambda generator, size: generator.choice([0, 0.25, 0.5], size, p=[0.6, 0.3, 0.1]) - 1,
+    "a little, rarely": lambda generator, size: np.where(generator.random(size) < 0.1, -generator.random(size), 0.0),
+    "noise": lambda generator, size: generator.normal(0, 0.15, size),
+}
+
+
+@pytest.mark.parametrize("shape", LOSSES)
+@pytest.mark.parametrize("rows", [20, 50, 200])
+def test_intervals_of_graded_differences_hold_what_they_promise_and_are_no_wider(shape: str, rows: int) -> None:
+    generator = np.random.default_rng(rows)
+    truth = LOSSES[shape](np.random.default_rng(0), 10**6).mean()
+    covered, wider = 0, []
+    for _ in range(REPEATS):
+        drawn = LOSSES[shape](generator, rows)
+        found = difference_interval(drawn)
+        assert isinstance(found, Interval)
+        assert -1 <= found.low <= found.high <= 1
+        covered += found.low <= truth <= found.high
+        student = stats.t.ppf(0.975, rows - 1) * drawn.std(ddof=1) / np.sqrt(rows)
+        wider.append((found.high - found.low) / 2 - student)
+    assert covered / REPEATS >= 0.92 - SLACK
+    assert np.mean(wider) <= 3 / rows  # what half a row in each direction may cost
+
+
 def test_no_flip_at_all_still_leaves_a_width() -> None:
     found = difference_interval(np.zeros(100))
     assert isinstance(found, Interval)

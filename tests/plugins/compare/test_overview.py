@@ -149,6 +149,10 @@ def test_equal_systems_keep_an_interval_with_a_width() -> None:
     ratio = ratio_of_sums(("a", "b"), "compression", (ours, ours * 2), (ours, ours * 2), None, 0.95, 0)
     assert ratio is not None
     assert ratio.interval == TooFew("0 rows tell the two apart, 5 are needed")
+    half = ratio_of_sums(("a", "b"), "compression", (ours, ours * 4), (ours, ours * 2), None, 0.95, 0)
+    assert half is not None
+    assert half.difference == -0.25
+    assert half.interval == TooFew("0 rows differ from the others in their ratio, 5 are needed")
 
 
 def test_a_macro_average_over_a_dataset_of_few_rows_has_no_interval() -> None:

@@ -135,6 +135,9 @@ def ratio_between(
     return ratio_of_sums(names, name, ours, theirs, clusters, rules.confidence, rules.seed)
 
 
+_APART = {False: "tell the two apart", True: "differ from the others in their ratio"}
+
+
 def ratio_of_sums(
     names: tuple[str, str],
     name: str,
@@ -165,7 +168,7 @@ def ratio_of_sums(
     parted = (ours[0] - mine * ours[1]) / sums[1] - (theirs[0] - other * theirs[1]) / sums[3]
     differing = int((np.abs(parted) > 1e-12 * (abs(mine) + abs(other)) / rows).sum())
     if differing < MINIMUM_DISTINCT:
-        told = TooFew(f"{differing} rows tell the two apart, {MINIMUM_DISTINCT} are needed")
+        told = TooFew(f"{differing} rows {_APART[abs(mine - other) > 1e-12]}, {MINIMUM_DISTINCT} are needed")
         return Ratio(*names, name, mine, other, mine - other, told, rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         interval = bootstrap_interval(columns, _difference, clusters, confidence, seed, draws=1000)

@@ -148,15 +148,18 @@ def difference_interval(
     residuals = _cluster_sums(differences - mean, clusters)
     count = len(residuals)
     added = np.array([size - mean, -size - mean])
-    spread = float(np.square(residuals).sum() + np.square(added).sum() / 2)
-    fourth = float((residuals**4).sum() + (added**4).sum() / 2)
+    seen, fourth = float(np.square(residuals).sum()), float((residuals**4).sum())
+    spread, imagined = seen + float(np.square(added).sum() / 2), float((added**4).sum() / 2)
     variance = spread / rows**2 * count / (count - 1)
     if clusters is None and _is_ternary(differences):
         quantile = _normal(confidence)
     else:
-        quantile = _student(confidence, min(count, max(1.0, spread**2 / fourth)))
+        # the half rows must not take the freedom of rows that all agree: -0.8 everywhere, and an imagined +0.8
+        freedom = max(1.0, spread**2 / (fourth + imagined), seen**2 / fourth if fourth else 0.0)
+        quantile = _student(confidence, min(count, freedom))
     half = quantile * math.sqrt(variance)
-    return Interval(mean - half, mean + half, "paired, Agresti-Min", confidence)
+    bound = 1.0 if size <= 1 else math.inf  # scores between 0 and 1 differ by no more
+    return Interval(max(-bound, mean - half), min(bound, mean + half), "paired, Agresti-Min", confidence)
 
 
 def bootstrap_interval(
