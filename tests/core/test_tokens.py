@@ -37,3 +37,8 @@ def test_it_is_a_tokenizer() -> None:
 )
 def test_only_the_prompt_is_counted_and_nothing_twice(fields: dict[str, object], expected: int) -> None:
     assert count_fields(WordTokenizer(), fields, ("context", "question", "turns", "messages")) == expected
+
+
+@given(st.lists(st.text(alphabet="aB_9 .,-\t\r\x0b\x1cé–", max_size=12), max_size=6))
+def test_many_lines_are_counted_as_one_by_one(lines: list[str]) -> None:
+    assert WordTokenizer().counts(lines) == list(map(COUNT, lines))

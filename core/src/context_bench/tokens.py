@@ -10,6 +10,7 @@ _PATTERN = re.compile(r"\w+|[^\w\s]")
 _WORDS = bytes(code for code in range(128) if chr(code).isalnum() or chr(code) == "_")
 _MARKS = bytes(code for code in range(128) if code not in _WORDS and not chr(code).isspace())
 _KINDS = bytes(b"a"[0] if code in _WORDS else b"."[0] if code in _MARKS else b" "[0] for code in range(256))
+_KINDS_OF_LINES = bytes(b"\n"[0] if code == b"\n"[0] else _KINDS[code] for code in range(256))
 
 PROMPT_FIELDS = ("context", "question", "prompt", "instruction", "turns", "messages", "sessions", "haystack_sessions")
 """Fields of an example that are text for the model, as opposed to gold answers and bookkeeping."""
@@ -33,6 +34,14 @@ class WordTokenizer:
             kinds = text.encode("ascii").translate(_KINDS).title()
             return len(kinds) - len(kinds.translate(None, b"A."))
         return len(_PATTERN.findall(text))
+
+    def counts(self, lines: Sequence[str]) -> list[int]:
+        """Return the number of tokens in each of many lines, several times faster than one by one; none holds a line feed."""
+        text = "\n".join(lines)
+        if lines and text.isascii():
+            kinds = text.encode("ascii").translate(_KINDS_OF_LINES).title()
+            return list(map(len, kinds.translate(None, b"a ").split(b"\n")))
+        return list(map(self.count, lines))
 
 
 def count_fields(tokenizer: Any, fields: Mapping[str, Any], names: Sequence[str]) -> int:

@@ -20,7 +20,9 @@ ANSWERS = st.text(alphabet="ab4/.-_:019+,\u00e9\u0663", min_size=1, max_size=6)
 @given(TEXTS, ANSWERS)
 def test_a_literal_is_held_as_a_search_through_the_text_would_say(text: str, answer: str) -> None:
     left = Remains([{"role": "user", "content": text}])
-    assert left.holds(answer) == (answer in left.holders or holds("\n".join(left.texts), answer))
+    assert left.held([answer]) == (
+        {answer} if answer in left.holders or holds("\n".join(left.texts), answer) else set()
+    )
 
 
 @given(TEXTS)
@@ -80,3 +82,10 @@ def test_equal_contents_are_one_whatever_objects_hold_them() -> None:
     assert content_key([shared, shared]) == content_key([shared, "".join(["the same text,", " twice"])])
     assert content_key([object]) == content_key([object])  # what is no JSON is told by its repr
     assert content_key(["\ud800"]) == content_key(["\ud800"])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["user", "tool"]), TEXTS), max_size=4), st.integers(0, 3))
+def test_messages_that_stay_as_they_were_tell_what_they_told(told: list[tuple[str, str]], first: int) -> None:
+    messages = [{"role": role, "content": text, "tool_call_id": "c"} for role, text in told]
+    new, left = Remains(messages[first:]), Remains(messages[first:], read=Remains(messages).read)
+    assert (new.texts, new.tokens, new.holders, new.lines) == (left.texts, left.tokens, left.holders, left.lines)

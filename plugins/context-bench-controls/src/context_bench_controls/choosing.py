@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import sys
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import compress
+from itertools import accumulate, compress
 
 from context_bench_controls.units import Region
 
@@ -96,7 +97,7 @@ def shares(region: Region, kept: frozenset[int]) -> dict[str, float | None]:
 
 def kept_tokens(region: Region, kept: Iterable[int]) -> int:
     """Return the tokens of a set of units."""
-    return sum(region.sizes[number] for number in kept)
+    return sum(map(region.sizes.__getitem__, kept))
 
 
 def _fill(
@@ -112,8 +113,12 @@ def _fill(
         stops: Whether the first that does not fit ends it; else the next smaller one may.
     """
     kept, sizes, calls = set(given), region.sizes, region.calls
+    sums = list(accumulate(map(sizes.__getitem__, order)))
+    certain = order[: bisect_right(sums, tokens - kept_tokens(region, kept) - region.call_tokens)]
+    kept.update(certain, map(calls.__getitem__, certain))  # these fit whatever calls they need
+    kept.discard(-1)
     left, smallest = tokens - kept_tokens(region, kept), min(sizes, default=0)
-    waiting, is_narrowed = iter(order), False
+    waiting, is_narrowed = iter(order[len(certain) :]), False
     while left >= smallest and (number := next(waiting, None)) is not None:
         if number in kept:
             continue

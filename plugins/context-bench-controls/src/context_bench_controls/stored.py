@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 from context_bench.errors import ConfigurationError
 from context_bench.messages import region_text
@@ -17,7 +15,6 @@ from context_bench_controls.units import Region, kept_messages, region_of
 from context_bench_survival import content_key, given, left
 
 VERSION = "1"
-REMEMBERED = 4
 
 
 class Controls:
@@ -81,7 +78,7 @@ def controlled(example: Mapping[str, Any], source: Mapping[str, Any], *, name: s
         that it kept. Where the source put out neither, only a note.
     """
     before, region = given(example)
-    found = None if before is None else _region(before, region)
+    found = None if before is None else region_of(before, region, ())
     budget = None if before is None or found is None else _budget(example, source, before, region, found)
     if before is None or found is None or budget is None:
         return {"control": {"name": name, "note": "the source put out no context"}}
@@ -96,21 +93,6 @@ def controlled(example: Mapping[str, Any], source: Mapping[str, Any], *, name: s
     return {"messages": whole, "raw_messages": [], "region": new, "context": context, **told}
 
 
-_regions: OrderedDict[Any, Region] = OrderedDict()
-"""The units of the last few examples: the controls of one come one after the other."""
-
-_budgets: OrderedDict[Any, int | None] = OrderedDict()
-"""The tokens that the last few outputs achieved; None of one without a context."""
-
-_lock = Lock()
-
-_Value = TypeVar("_Value")
-
-
-def _region(before: Sequence[Mapping[str, Any]], region: tuple[int, int]) -> Region:
-    return _once(_regions, content_key([before, region]), lambda: region_of(before, region, ()))
-
-
 def _budget(
     example: Mapping[str, Any],
     source: Mapping[str, Any],
@@ -118,23 +100,9 @@ def _budget(
     region: tuple[int, int],
     found: Region,
 ) -> int | None:
-    def achieved() -> int | None:
+    """Return the tokens that an output achieved, at most those of the region; None of one without a context."""
+    key = content_key([source.get("messages"), source.get("context"), bool(example.get("messages"))])
+    if key not in found.achieved:
         after = left(example, source)
-        return None if after is None else min(achieved_tokens(before, region, after), found.tokens)
-
-    put_out = [source.get("messages"), source.get("context"), bool(example.get("messages"))]
-    return _once(_budgets, content_key([before, region, put_out]), achieved)
-
-
-def _once(ready: OrderedDict[Any, _Value], key: object, work: Callable[[], _Value]) -> _Value:
-    """Return a value that is worked out once, and remembered while it is among the last few."""
-    with _lock:
-        if key in ready:
-            ready.move_to_end(key)
-            return ready[key]
-    value = work()
-    with _lock:
-        ready[key] = value
-        while len(ready) > REMEMBERED:
-            ready.popitem(last=False)
-    return value
+        found.achieved[key] = None if after is None else min(achieved_tokens(before, region, after), found.tokens)
+    return found.achieved[key]

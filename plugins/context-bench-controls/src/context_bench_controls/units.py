@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from threading import Lock
 from typing import Any, NamedTuple
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from context_bench.tokens import WordTokenizer
-from context_bench_survival import Probe
+from context_bench_survival import Probe, content_key
 from context_bench_survival.literals import holds, literals, unescaped
 
 LONGEST = 400
 """Letters of a unit; longer lines - JSON on one line, prose without line ends - are parted between sentences or values."""
 
-_count = WordTokenizer().count
+REMEMBERED = 4
+"""Regions that are kept ready."""
+
+_TOKENIZER = WordTokenizer()
 _PLACES = re.compile(r"(?<=[.!?;,])\s+|(?<=[}\]]),")
 
 
@@ -50,6 +56,8 @@ class Region:
         needed: For each probe whether the recorded agent used it.
         sizes: Tokens of each unit.
         calls: For each unit that with the call that it needs; -1 for none.
+        call_tokens: Tokens of all units that another needs.
+        achieved: The tokens that outputs of systems were found to keep of it, by their content.
     """
 
     units: Sequence[Unit]
@@ -58,6 +66,8 @@ class Region:
     needed: Sequence[bool]
     sizes: Sequence[int] = field(init=False)
     calls: Sequence[int] = field(init=False)
+    call_tokens: int = field(init=False)
+    achieved: dict[bytes | str, int | None] = field(init=False, factory=dict)
 
     @sizes.default
     def _sizes(self) -> list[int]:
@@ -66,6 +76,10 @@ class Region:
     @calls.default
     def _calls(self) -> list[int]:
         return [-1 if unit.needs is None else unit.needs for unit in self.units]
+
+    @call_tokens.default
+    def _call_tokens(self) -> int:
+        return sum(self.sizes[number] for number in set(self.calls) - {-1})
 
 
 def region_of(messages: Sequence[Mapping[str, Any]], region: tuple[int, int], asked: Sequence[Probe]) -> Region:
@@ -76,6 +90,23 @@ def region_of(messages: Sequence[Mapping[str, Any]], region: tuple[int, int], as
         region: The first of the region, and the one behind its last.
         asked: The probes of the row.
     """
+    key = content_key([messages, region])
+    with _lock:
+        found = _regions[key] = _regions.pop(key) if key in _regions else _read(messages, region)
+        while len(_regions) > REMEMBERED:
+            _regions.popitem(last=False)
+    if not asked:
+        return found
+    return evolve(found, holders=_holders(found.units, asked), needed=[one.needed for one in asked])
+
+
+_regions: OrderedDict[bytes | str, Region] = OrderedDict()
+"""The last few regions: the systems and the controls of an example come one after the other."""
+
+_lock = Lock()
+
+
+def _read(messages: Sequence[Mapping[str, Any]], region: tuple[int, int]) -> Region:
     units: list[Unit] = []
     calls: dict[str, int] = {}
     for number in range(*region):
@@ -86,10 +117,10 @@ def region_of(messages: Sequence[Mapping[str, Any]], region: tuple[int, int], as
             units.append(Unit(number, tokens_of(arguments), None, False, arguments, call["id"]))
         is_result = message["role"] == "tool"
         needs = calls.get(message.get("tool_call_id", "")) if is_result else None
-        content = pieces(str(message["content"]))
-        units += [Unit(number, tokens_of(piece), needs, is_result, piece) for piece in content]
-    holders = _holders([unit.text for unit in units], asked)
-    return Region(units, sum(unit.tokens for unit in units), holders, [one.needed for one in asked])
+        content = list(pieces(str(message["content"])))
+        sizes = _TOKENIZER.counts(content)
+        units += map(Unit, repeat(number), sizes, repeat(needs), repeat(is_result), content)
+    return Region(units, sum(unit.tokens for unit in units), (), ())
 
 
 def kept_messages(
@@ -143,15 +174,13 @@ def pieces(text: str) -> Iterable[str]:
 
 def tokens_of(text: str) -> int:
     r"""Return the matches of ``\w+|[^\w\s]`` in a text: the rule of a run's own tokenizer."""
-    return _count(text)
+    return _TOKENIZER.count(text)
 
 
-def _holders(texts: Sequence[str], asked: Sequence[Probe]) -> list[frozenset[int]]:
+def _holders(units: Sequence[Unit], asked: Sequence[Probe]) -> list[frozenset[int]]:
     """Return for each probe the units that hold it: by an index of literals, and by a search for those that it lacks."""
-    if not asked:
-        return []
     index: dict[str, set[int]] = {}
-    whole = [text + "\n" + unescaped(text) if "\\" in text else text for text in texts]
+    whole = [text + "\n" + unescaped(text) if "\\" in text else text for *_, text, _ in units]
     wanted = {probe.answer for probe in asked}
     for number, text in enumerate(whole):
         for line in text.splitlines():

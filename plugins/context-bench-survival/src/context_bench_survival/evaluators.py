@@ -113,7 +113,8 @@ def scores_of(
     """
     asked = ready.asked
     redeemed = redeemed_of(processed or {})
-    references = new_references(remains.texts, ready.text, redeemed)
+    new_texts = [text for text in remains.texts if text not in ready.texts]  # the others hold no reference that is new
+    references = new_references(new_texts, ready.text, redeemed)
     brought = returned(references, redeemed)
     kept = {id(probe): is_kept for probe, is_kept in zip(asked, _kept(remains, asked), strict=True)}
     found = {
@@ -137,7 +138,7 @@ def faults_of(ready: Prepared) -> Iterator[str]:
     emptied = [*before[:start], *before[end:]]
     for what, after, remains, wanted in (
         ("unchanged", before, ready.whole, 1.0),
-        ("with an empty region", emptied, Remains(emptied), 0.0),
+        ("with an empty region", emptied, Remains(emptied, read=ready.whole.read), 0.0),
     ):
         yield from (f"{what}, {fault}" for fault in unsound(scores_of(ready, after, remains), wanted))
 
@@ -158,13 +159,15 @@ def kept_probes(original: Mapping[str, Any], processed: Mapping[str, Any], asked
 
 
 def _kept(remains: Remains, asked: Sequence[Probe]) -> list[bool]:
-    return [remains.holds(probe.answer) for probe in asked]
+    held = remains.held(probe.answer for probe in asked)
+    return [probe.answer in held for probe in asked]
 
 
 def _remains(ready: Prepared, processed: Mapping[str, Any], after: Sequence[Message]) -> Remains:
     if processed.get("messages") is not None:
-        return Remains(after)
-    return Remains(after, standing(ready.before[slice(*ready.region)], text_of(processed["context"])))
+        return Remains(after, read=ready.whole.read)
+    more = standing(ready.before[slice(*ready.region)], text_of(processed["context"]))
+    return Remains(after, more, ready.whole.read)
 
 
 def _is_bound(probe: Probe, remains: Remains) -> bool:
@@ -220,7 +223,7 @@ def _fates(asked: Sequence[Probe], kept: Mapping[int, bool], fetched: Remains) -
     shares: dict[str, float | None] = {}
     for name, probes in (("needed", [probe for probe in asked if probe.needed]), ("all", asked)):
         gone = [not kept[id(probe)] for probe in probes]
-        again = [fetched.holds(probe.answer) for probe in probes]
+        again = _kept(fetched, probes)
         shares[f"recoverable_{name}"] = _share([one and other for one, other in zip(gone, again, strict=True)])
         shares[f"lost_{name}"] = _share([one and not other for one, other in zip(gone, again, strict=True)])
     return shares

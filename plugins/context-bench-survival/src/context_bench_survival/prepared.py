@@ -48,6 +48,11 @@ class Prepared:
         return text + ("\n" + unescaped(text) if "\\" in text else "")
 
     @cached_property
+    def texts(self) -> frozenset[str]:
+        """What each message tells."""
+        return frozenset(self.whole.texts)
+
+    @cached_property
     def own_faults(self) -> Counter[Fault]:
         """What does not fit together in the example itself."""
         return faults(self.before, self.before)
