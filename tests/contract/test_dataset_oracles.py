@@ -13,8 +13,7 @@ from benchmark_records import RECORDS
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.loading import build
-from context_bench.plugins.plan import Choice, DatasetFacts
-from context_bench.plugins.wiring import plan_dataset
+from context_bench.plugins.wiring import Choice, DatasetFacts, plan_dataset
 
 pytestmark = [pytest.mark.shared, pytest.mark.one_python]
 hub = pytest.importorskip("context_bench_huggingface")

@@ -19,7 +19,7 @@ from context_bench.errors import ConfigurationError, ContextBenchError, DatasetE
 from context_bench.plugins.catalog import Catalog, Component, of_suffix
 from context_bench.plugins.loading import load
 from context_bench.plugins.options import read_options
-from context_bench.plugins.plan import DatasetFacts
+from context_bench.plugins.wiring import DatasetFacts
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.runner.endpoints import Chain, max_tokens_of, model_of, steps_of_system, with_conversations
 from context_bench.runner.parts import Slot, Stream

@@ -13,8 +13,7 @@ from context_bench.errors import ConfigurationError, PluginError, WiringError
 from context_bench.plugins.catalog import Catalog, Component, edition
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.hooks import Hooks
-from context_bench.plugins.plan import DatasetFacts, DatasetPlan, Decision
-from context_bench.plugins.wiring import check_choice, plan_dataset
+from context_bench.plugins.wiring import DatasetFacts, DatasetPlan, Decision, check_choice, plan_dataset
 from context_bench.protocols import Evaluator
 from context_bench.records import KeyMeaning
 from context_bench.runner.parts import LabelWiring, Scorer

@@ -40,7 +40,7 @@ from context_bench.metrics.registry import active_metrics
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
 from context_bench.plugins.options import read_options
-from context_bench.plugins.plan import DatasetFacts, DatasetPlan
+from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.protocols import Tokenizer
 from context_bench.runner.endpoints import close_systems, max_tokens_of, model_of, usual_workers
 from context_bench.runner.parts import Slot, Stream

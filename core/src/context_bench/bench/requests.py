@@ -41,7 +41,7 @@ from context_bench.bench.specs import SystemSpec
 from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.plan import Choice
+from context_bench.plugins.wiring import Choice
 from context_bench.protocols import AnswerSource, Metric
 from context_bench.runner.selection import ById, Placed, RandomSample, Selection, bounded, chosen
 

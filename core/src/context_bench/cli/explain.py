@@ -17,9 +17,8 @@ from context_bench.cli.run import parameters_of
 from context_bench.console import say, styled, warn, wrapped, write_json
 from context_bench.errors import ContextBenchError, PluginError, UnknownNameError, did_you_mean
 from context_bench.plugins.catalog import OK, Catalog
-from context_bench.plugins.plan import Choice, DatasetFacts, DatasetPlan
 from context_bench.plugins.settings import load_project
-from context_bench.plugins.wiring import decide_dataset, plan_dataset
+from context_bench.plugins.wiring import Choice, DatasetFacts, DatasetPlan, decide_dataset, plan_dataset
 
 
 @click.group(cls=CommandGroup)

@@ -53,7 +53,7 @@ def _scored_by(component: Component, catalog: Catalog) -> dict[str, Any]:
 def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
     """Return what a run on a dataset would score, why, and one of its examples, which its package brings."""
     from context_bench.cli.explain import explain_wiring
-    from context_bench.plugins.plan import Choice
+    from context_bench.plugins.wiring import Choice
 
     report = explain_wiring(catalog, dataset.name, (), Choice())
     wired = {each["evaluator"]: each["reason"] for each in report["evaluators"] if each["wired"]}

@@ -68,7 +68,7 @@ def list_plugins(
     shown = [component for component in shown if not states or {component.condition, component.state} & set(states)]
     if wired_to is not None:
         from context_bench.cli.explain import explain_wiring
-        from context_bench.plugins.plan import Choice
+        from context_bench.plugins.wiring import Choice
 
         report = explain_wiring(catalog, wired_to, (), Choice())
         wired = {told["evaluator"] for told in report["evaluators"] if told["wired"]}

@@ -18,7 +18,7 @@ from context_bench.plugins.catalog import OK, Catalog, Component
 from context_bench.plugins.loading import try_load
 
 if TYPE_CHECKING:
-    from context_bench.plugins.plan import DatasetPlan
+    from context_bench.plugins.wiring import DatasetPlan
     from context_bench.records import EvalRow
 
 PROJECT = "context_bench"
@@ -91,7 +91,7 @@ class Hooks:
 
     def adjust_wiring(self, plan: DatasetPlan) -> DatasetPlan:
         """Let each hook replace a plan in turn, in the order of their canonical ids."""
-        from context_bench.plugins.plan import DatasetPlan
+        from context_bench.plugins.wiring import DatasetPlan
 
         for hook in self._implementations("adjust_wiring"):
             adjusted = self._call(hook, {"plan": plan})
