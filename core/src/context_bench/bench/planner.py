@@ -22,7 +22,7 @@ from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import Label
 
 if TYPE_CHECKING:
-    from context_bench.runner.agreement import Reference
+    from context_bench.runner.stored_jobs import Reference
 
 OBJECT_RULE = "given as an object"
 """What stands in place of a wiring rule where ``evaluate()`` was given the evaluator itself."""

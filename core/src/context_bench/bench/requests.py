@@ -46,8 +46,8 @@ from context_bench.protocols import AnswerSource, Metric
 from context_bench.runner.selection import ById, Placed, RandomSample, Selection, bounded, chosen
 
 if TYPE_CHECKING:
-    from context_bench.runner.agreement import Reference
     from context_bench.runner.parts import Slot, Stream
+    from context_bench.runner.stored_jobs import Reference
 
 ORDERS = ("interleaved", "system")
 _RESUMED = (*PLANNED, "resume")
@@ -385,7 +385,7 @@ class Request:
         """Return the system whose responses stand in for gold answers as a run part says; None when there is to be none."""
         if self.reference is None or part is None:
             return None
-        from context_bench.runner.agreement import Reference
+        from context_bench.runner.stored_jobs import Reference
 
         found = (Reference(part, one.label, one.number, self.samples) for one in slots if one.label == self.reference)
         return next(found, None)

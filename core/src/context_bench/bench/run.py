@@ -34,9 +34,9 @@ from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow
 
 if TYPE_CHECKING:
-    from context_bench.runner.agreement import Reference
     from context_bench.runner.conversation import Transcripts
     from context_bench.runner.progress import Progress
+    from context_bench.runner.stored_jobs import Reference
     from context_bench.store.questions import EarlierResponses
 
 INTERRUPTED = 130

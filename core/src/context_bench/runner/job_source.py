@@ -22,8 +22,8 @@ from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredExample
 
 if TYPE_CHECKING:
-    from context_bench.runner.agreement import Reference
     from context_bench.runner.conversation import Transcripts
+    from context_bench.runner.stored_jobs import Reference
 
 _REMEMBERED_IDS = 50_000
 _WORTH_TELLING = 2.0

@@ -1,7 +1,12 @@
-"""Jobs that are made of a run file: responses that are scored again, and rows that are derived from other rows.
+"""Jobs that are made of a run file: responses that are scored again, or against a reference, and rows that are derived.
 
-Both read in a pass of their own over the file, so a run that is killed goes on where it ended, and nothing is held in memory.
+All read in a pass of their own over the file, so a run that is killed goes on where it ended, and nothing is held in memory.
 Nobody is asked for them, unless a reader follows a derived row.
+
+Rows without a gold answer have a label of their own, whose evaluators are those of the dataset. The ones that need an answer are
+given the reference's response in its place, and their keys get a prefix, so that no such score is ever taken for one of a gold
+answer. They score when all rows are answered: the response may come later than those that are held against it. What lacks a
+gold answer, and what stands in for it, says a run part.
 """
 
 from __future__ import annotations
@@ -13,9 +18,10 @@ from typing import Any
 
 from attrs import define, evolve, frozen
 
+from context_bench.answers import REFERENCE_FIELDS
 from context_bench.errors import StoreError
-from context_bench.protocols import DerivedSlot, System
-from context_bench.runner.agreement import Reference
+from context_bench.protocols import AnswerSource, DerivedSlot, System
+from context_bench.records import AGREEMENT
 from context_bench.runner.parts import Job, LabelWiring, Scorer, Slot, Stream
 from context_bench.runner.selection import shown
 from context_bench.runner.work import Workbench
@@ -23,6 +29,8 @@ from context_bench.store.encoding import from_json, isolate
 from context_bench.store.keys import RowId, derived_key, example_key, example_of, response_key, score_key
 from context_bench.store.questions import examples, response_keys, responses_of, responses_to_score
 from context_bench.store.reader import RunReader
+
+_MARK = " (agreement)"
 
 
 class Again:
@@ -174,6 +182,75 @@ def _is_stale(scorer: Scorer, before: tuple[bytes, str | None] | None, job: Job,
     if before[0] != score_key(job.key, digest, scorer.key, job.gold_key(scorer.reads)):
         return True
     return before[1] is not None and not scorer.deterministic
+
+
+@frozen
+class Reference:
+    """The system whose responses stand in for gold answers.
+
+    Attributes:
+        part: Says what lacks a gold answer, and what stands in for it.
+        label: Its label.
+        slot: Its number.
+        samples: How often the run gives it each example. The part may have it asked oftener where there is no gold answer;
+            what is beyond this number says how far it agrees with itself, and nothing else.
+    """
+
+    part: AnswerSource
+    label: str
+    slot: int
+    samples: int = 1
+
+    def samples_of(self, slot: int, label: str, asked: int) -> int:
+        """Return how often a system is given an example of a label, when the run asks for a number of times."""
+        return max(asked, self.part.least_samples) if slot == self.slot and label == self.name(label) else asked
+
+    def is_needed(self, wiring: LabelWiring, example: Mapping[str, Any]) -> bool:
+        """Whether evaluators of a label need a gold answer, and an example has none for any of them."""
+        fields = {name for scorer in wiring.scorers for name in self._gold(scorer)}
+        return bool(fields) and self.part.lacks(example, fields)
+
+    def name(self, label: str) -> str:
+        """Return the label of the rows of a dataset that have no gold answer."""
+        return label if label.endswith(_MARK) else f"{label}{_MARK}"
+
+    def dataset_of(self, label: str) -> str | None:
+        """Return the label of the dataset whose rows without a gold answer have this label; None for any other label."""
+        return label.removesuffix(_MARK) if label.endswith(_MARK) else None
+
+    def described(self, slots: Iterable[Slot]) -> list[Slot]:
+        """Return the slots of a run, with what is recorded of the reference."""
+        told = {"reference": {"samples": self.samples}}
+        return [
+            evolve(slot, description={**slot.description, **told}) if slot.number == self.slot else slot
+            for slot in slots
+        ]
+
+    def agreeing(self, wiring: LabelWiring, number: int) -> LabelWiring:
+        """Return the wiring of the rows of a label that have no gold answer; the new label has that number."""
+        needy = [scorer for scorer in wiring.scorers if self._gold(scorer)]
+        scorers = tuple(_agreeing(scorer) if scorer in needy else scorer for scorer in wiring.scorers)
+        headline = wiring.headline
+        if any(headline in scorer.keys for scorer in needy):
+            headline = f"{AGREEMENT}{headline}"
+        plan = {**wiring.plan, "agreement": {"of": wiring.label, "reference": self.label}}
+        return LabelWiring(number, f"{wiring.label}{_MARK}", scorers, headline, plan)
+
+    def _gold(self, scorer: Scorer) -> Sequence[str]:
+        """Return the gold fields of an evaluator; one without a manifest needs an answer for all one knows."""
+        anything = () if scorer.keys else ("|".join(REFERENCE_FIELDS),)
+        return self.part.gold_fields(scorer.needs.get("original", ()) or anything)
+
+
+def _agreeing(scorer: Scorer) -> Scorer:
+    return evolve(
+        scorer,
+        prefix=f"{AGREEMENT}{scorer.prefix}",
+        yields=frozenset(f"{AGREEMENT}{key}" for key in scorer.yields),
+        keys={f"{AGREEMENT}{key}": meaning for key, meaning in scorer.keys.items()},
+        ranges={f"{AGREEMENT}{key}": bounds for key, bounds in scorer.ranges.items()},
+        agrees=True,
+    )
 
 
 class NothingToDeriveError(Exception):
