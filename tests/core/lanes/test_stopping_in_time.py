@@ -120,16 +120,18 @@ def test_a_signal_while_an_example_is_pulled_leaves_what_hangs(name: str, code: 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
 def test_a_signal_takes_no_lock_that_the_main_thread_may_hold() -> None:
-    from context_bench.runner.stopping import Signals, Stop
+    from context_bench.runner.stopping import Signals
 
-    stop, said = Stop(), []
+    said: list[str] = []
     told = threading.Event()
 
     def say(line: str) -> None:
         said.append(line)
         told.set()
 
-    with Signals(stop, say, lambda: 2) as signals:
+    with Signals(say) as signals:
+        signals.is_at_once, signals.in_flight = False, lambda: 2
+        stop = signals.stop
         with stop._lock:
             os.kill(os.getpid(), signal.SIGTERM)
             while signals.number is None:

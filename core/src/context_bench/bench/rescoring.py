@@ -23,6 +23,7 @@ from context_bench.plugins.catalog import Catalog
 from context_bench.results import EvalResult
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import LabelWiring, Slot
+from context_bench.runner.stopping import Signals
 from context_bench.runner.stored_jobs import Again, Reference
 from context_bench.runner.work import Workbench
 from context_bench.runs import Run
@@ -57,31 +58,32 @@ def rescore(
     with closing(RunReader(path)) as reader, told_as_damage(path):
         request = _asked(reader)
     request = _without_objects(change(request), path)
-    session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
     try:
-        store = session.store
-        hooks = wiring_hooks(catalog, request, on_warning, is_locked=False)
-        reference = _reference(catalog, store)
-        planner = Planner(catalog, request, hooks, on_warning, store, reference=reference)
-        labels = store.labels()
-        planner.know_stored(labels)
-        for label in labels:
-            planner.wire(label.label)
-        slots = _silent(store.systems())
-        secrecy = secrecy_of(catalog, request)
-        workbench = Workbench(WordTokenizer(), secrecy=secrecy)
-        Loop(workbench, store, 1).run(Again(store, slots, planner.wire, force, reference).jobs())
-        result = read_result(store.path, catalog=catalog)
-        store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
-        session.publish()
-    except KeyboardInterrupt:
-        raise RunStoppedError(
-            f"Interrupted. {path} shows its earlier scores; the same rescore goes on where this one ended.",
-            None,
-            INTERRUPTED,
-        ) from None
-    finally:
-        session.leave()
+        with Signals() as signals:
+            session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
+            try:
+                store = session.store
+                hooks = wiring_hooks(catalog, request, on_warning, is_locked=False)
+                reference = _reference(catalog, store)
+                planner = Planner(catalog, request, hooks, on_warning, store, reference=reference)
+                labels = store.labels()
+                planner.know_stored(labels)
+                for label in labels:
+                    planner.wire(label.label)
+                slots = _silent(store.systems())
+                secrecy = secrecy_of(catalog, request)
+                workbench = Workbench(WordTokenizer(), secrecy=secrecy)
+                Loop(workbench, store, 1, signals).run(Again(store, slots, planner.wire, force, reference).jobs())
+                result = read_result(store.path, catalog=catalog)
+                store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
+                with signals.unheard():  # all at once, or a signal would leave it half sealed
+                    session.publish()
+            finally:
+                with signals.unheard():
+                    session.leave()
+    except KeyboardInterrupt as error:
+        told = f"Interrupted. {path} shows its earlier scores; the same rescore goes on where this one ended."
+        raise RunStoppedError(told, None, getattr(error, "exit_code", INTERRUPTED)) from None
     return read_result(path, catalog=catalog)
 
 

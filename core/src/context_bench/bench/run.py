@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from context_bench.runner.failures import Breaker, Failures
 from context_bench.runner.job_source import Feed
 from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Scorer, Slot, Stream, is_slow
+from context_bench.runner.stopping import Signals, Stop
 from context_bench.runner.work import Workbench
 from context_bench.secrecy import Secrecy
 from context_bench.store.runfile import RunFile
@@ -134,6 +135,33 @@ class Run:
             RunStoppedError: The run ended early; everything finished so far is in the run file.
             MetricError: A metric asks for a score that no row has.
         """
+        with Signals(self._say) as signals:
+            try:
+                try:
+                    seconds, skipped = self._work(signals, earlier)
+                finally:
+                    self._close()
+                self.store.settle_headlines()
+                self._tell_end("finished")
+                self._end("finished")
+            except BaseException as error:
+                if (stopped := self._broken_off(error, signals)) is error:
+                    raise
+                raise stopped from (None if isinstance(error, KeyboardInterrupt) else error)
+            try:
+                result = self._result(seconds, skipped)
+                code = self.parts.exit_code(result, self.planner.controllers)
+                if code is not None:
+                    result.config["exit_code"] = code
+                return result
+            except KeyboardInterrupt as error:
+                raise self._interrupted(error) from None
+            finally:
+                with signals.unheard():
+                    self._leave()
+
+    def _work(self, signals: Signals, earlier: EarlierResponses | None) -> tuple[float, int]:
+        """Do what is still to be done; return the seconds that it took, and how many rows were there already."""
         self._begin()
         request = self.request
         workbench = Workbench(
@@ -157,8 +185,8 @@ class Run:
             patience_of(request),
         )
         started = perf_counter()
-        with self._ending(admission := self._admission(), feed):
-            loop = Loop(workbench, self.store, self.workers, self._watch(), admission, request.deadline, self._say)
+        with self._shown(admission := self._admission(signals.stop), feed):
+            loop = Loop(workbench, self.store, self.workers, signals, self._watch(), admission, request.deadline)
             try:
                 loop.run(feed.jobs(self.store))
             finally:
@@ -175,17 +203,7 @@ class Run:
 
                 again = Again(self.store, self.slots, self.planner.wire, False, self.reference, agreement_only=True)
                 loop.run(again.jobs())
-        self._tell_end("finished")
-        try:
-            self.store.settle_headlines()
-            self._end("finished")
-            result = self._result(perf_counter() - started, feed.skipped)
-            code = self.parts.exit_code(result, self.planner.controllers)
-            if code is not None:
-                result.config["exit_code"] = code
-            return result
-        finally:
-            self._leave()
+        return perf_counter() - started, feed.skipped
 
     def _transcripts(self) -> Transcripts | None:
         """Return what keeps the turns of conversations; None where no system is asked turn by turn."""
@@ -233,45 +251,35 @@ class Run:
         self.hooks.run_started(dict(self.config), told, self.warnings.warn_from_anywhere)
 
     @contextmanager
-    def _ending(self, admission: Admission, feed: Feed) -> Iterator[None]:
-        """Watch over the work: whatever ends it early is recorded, and everything is closed."""
+    def _shown(self, admission: Admission, feed: Feed) -> Iterator[None]:
+        """Show the work, and keep in the end what was learned."""
         if self.progress is not None:
             self.progress.watch(admission, feed, self.secrecy.of)
             if not self.store.is_new:
                 counts = self.store.counts()
                 self.progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self.slots})
         try:
-            try:
-                yield
-            finally:
-                if admission.learned and self.store.is_there:
-                    self.store.add_provenance({"limits": admission.learned})
-        except KeyboardInterrupt as error:
-            self._break_off("interrupted")
-            code = getattr(error, "exit_code", INTERRUPTED)
-            raise RunStoppedError("Interrupted.", str(self.store.path), code) from None
-        except ContextBenchError as error:
-            answered = self._break_off("stopped")
-            path = str(self.store.path) if answered and self.store.is_there else None
-            raise RunStoppedError(str(error), path, error.exit_code) from error
-        except BaseException:
-            self._break_off("stopped")
-            raise
+            yield
         finally:
             admission.close()
-            for line in close_systems(self.slots):
-                self.planner.warn(line)
-            if self.progress is not None:
-                self.progress.close()
+            if admission.learned and self.store.is_there:
+                self.store.add_provenance({"limits": admission.learned})
 
-    def _admission(self) -> Admission:
+    def _close(self) -> None:
+        """Show no more, and close the systems."""
+        if self.progress is not None:
+            self.progress.close()
+        for line in close_systems(self.slots):
+            self.planner.warn(line)
+
+    def _admission(self, stop: Stop) -> Admission:
         governors = self.parts.governors
         for line in self.parts.begin(self.slots, self.store):
             self.warnings.warn(line)
         limits = self.request.requests_per_minute, self.request.tokens_per_minute
         learned = self.store.run()["provenance"].get("limits", {})
         is_patient = self.request.keep_going
-        return Admission(self.slots, self.workers, *limits, governors, None, self.grows, learned, is_patient)
+        return Admission(self.slots, self.workers, *limits, governors, stop, self.grows, learned, is_patient)
 
     def _say(self, line: str) -> None:
         """Tell whoever watches the run what a signal does."""
@@ -333,19 +341,28 @@ class Run:
         self.store.warn(self.warnings.told)
         self.store.finish(status, now())
 
-    def _break_off(self, status: str) -> int:
-        """End a session that something has ended early, and return how many rows are answered, or conversations begun."""
-        try:
+    def _broken_off(self, error: BaseException, signals: Signals) -> BaseException:
+        """End a session that something has ended early, and return what to raise of it."""
+        status = "interrupted" if isinstance(error, KeyboardInterrupt) else "stopped"
+        with suppress(KeyboardInterrupt):  # once more: what is left is our own
             self._tell_end(status)
-            self._end(status)
-        except StoreError:  # it could not be recorded; what ended the session is told, and may be the same
-            pass
-        answered, failed = self._counted()
-        has_turns = self.store.is_new and self.store.has_turns
-        self._leave(is_whole=False)
-        if status == "stopped" and self.store.is_new and not answered and not failed and not has_turns:
-            self.store.discard()  # a run that could not begin leaves nothing
-        return answered or int(has_turns)
+        with signals.unheard():
+            with suppress(StoreError):  # it could not be recorded; what ended the session is told, and may be the same
+                self._end(status)
+            answered, failed = self._counted()
+            has_turns = self.store.is_new and self.store.has_turns
+            self._leave(is_whole=False)
+            if status == "stopped" and self.store.is_new and not answered and not failed and not has_turns:
+                self.store.discard()  # a run that could not begin leaves nothing
+        if isinstance(error, KeyboardInterrupt):
+            return self._interrupted(error)
+        if not isinstance(error, ContextBenchError):
+            return error
+        path = str(self.store.path) if (answered or has_turns) and self.store.is_there else None
+        return RunStoppedError(str(error), path, error.exit_code)
+
+    def _interrupted(self, error: KeyboardInterrupt) -> RunStoppedError:
+        return RunStoppedError("Interrupted.", str(self.store.path), getattr(error, "exit_code", INTERRUPTED))
 
     def _tell_end(self, status: str) -> None:
         """Tell the hooks how the run ended; what they warn of is still recorded."""

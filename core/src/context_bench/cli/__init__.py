@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 COMPLETION = "_CONTEXT_BENCH_COMPLETE"
 """The environment variable by which a shell asks how words go on; click answers."""
@@ -10,6 +11,7 @@ COMPLETION = "_CONTEXT_BENCH_COMPLETE"
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code; what only lists is said again where nothing has changed."""
+    import atexit
     import os
 
     from context_bench.cli.kept import answer
@@ -21,6 +23,12 @@ def main(arguments: list[str] | None = None) -> None:
         code = answer(sys.argv[1:] if arguments is None else arguments, _run)
     except BrokenPipeError:
         code = _left_alone()
+    if arguments is None and code in (129, 130, 143):  # whoever interrupts a command waits for no thread of others
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # closed, or read by nobody any more
+                stream.flush()
+        os._exit(code)
     sys.exit(code)
 
 
@@ -65,9 +73,9 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
     except ContextBenchError as error:
         tell(f"Error: {error}")
         return error.exit_code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         tell("Interrupted.")
-        return 130
+        return getattr(error, "exit_code", 130)
     except BrokenPipeError:
         return _left_alone()
     except (SystemExit, GeneratorExit) as error:  # click leaves by codes: this comes out of somebody else's code
@@ -99,6 +107,9 @@ def _call(arguments: list[str], sources: list[str]) -> int:
 
     import click
 
+    from context_bench.runner.stopping import interruptible
+
+    interruptible()
     from context_bench.cli.groups import app
     from context_bench.cli.options import Catalogs
     from context_bench.console import tell
@@ -121,7 +132,8 @@ def _call(arguments: list[str], sources: list[str]) -> int:
         tell(f"Error: {error.format_message()}")
         return error.exit_code
     except click.Abort as error:
-        raise KeyboardInterrupt from error
+        signalled = error.__cause__
+        raise (signalled if isinstance(signalled, KeyboardInterrupt) else KeyboardInterrupt()) from None
     finally:
         sources.extend(catalogs.sources)
     return result if isinstance(result, int) else 0

@@ -89,7 +89,6 @@ class Lanes:
         clock = Thread(target=self._keep_time, name="context-bench-clock", daemon=True)
         clock.start()
         interruption: BaseException | None = None
-        is_patient = True
         try:
             try:
                 self._feed(iter(jobs))
@@ -97,15 +96,14 @@ class Lanes:
                 interruption = error
                 self._stop.set()
             self._drain()
-        except KeyboardInterrupt as error:
-            interruption = error
-            is_patient = False
+            self._close(is_patient=True)
+        except KeyboardInterrupt:
             self._stop.set()
-        self._close(is_patient)
-        if self._error is not None and is_patient:
-            raise self._error
-        if interruption is not None:
-            raise interruption
+            with self._signals.unheard():
+                self._close(is_patient=False)
+            raise
+        if cause := self._error or interruption:
+            raise cause
 
     def _close(self, is_patient: bool) -> None:
         self._has_ended.set()
@@ -132,11 +130,11 @@ class Lanes:
 
     def _pull(self, jobs: Iterator[Job]) -> Job | None:
         """Return the next job; a signal ends this at once, as a dataset may take for ever."""
-        self._signals.is_pulling = True
+        self._signals.is_at_once = True
         try:
-            return None if self._stop.is_set() else next(jobs, None)
+            return None if self._stop.is_set() or self._signals.number is not None else next(jobs, None)
         finally:
-            self._signals.is_pulling = False
+            self._signals.is_at_once = False
 
     def _start(self, ticket: Ticket) -> None:
         self._open[id(ticket)] = ticket

@@ -16,7 +16,7 @@ from attrs import evolve
 
 from context_bench.runner.admission import Admission
 from context_bench.runner.parts import Job, LabelWiring, Slot, needs_lanes
-from context_bench.runner.stopping import Signals
+from context_bench.runner.stopping import Interruption, Signals
 from context_bench.runner.work import AskedTooOftenError, Workbench
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredExample, StoredRow
@@ -36,10 +36,10 @@ class Loop:
         store: Where rows are committed.
         workers: Number of calls in flight. With one, systems are called on the caller's thread, unless a deadline, an
             endpoint or an evaluator asks for more.
+        signals: Those that end the session.
         on_row: Called with each committed row.
         admission: Limits of the endpoints, governors, and the token that stops the run; None for none.
         deadline: Seconds for one row; None for no limit.
-        say: Told what a signal does; None prints nothing.
     """
 
     def __init__(
@@ -47,17 +47,17 @@ class Loop:
         workbench: Workbench,
         store: RunFile,
         workers: int,
+        signals: Signals,
         on_row: OnRow | None = None,
         admission: Admission | None = None,
         deadline: float | None = None,
-        say: Callable[[str], None] | None = None,
     ) -> None:
         self._workbench = workbench
         self._store = store
         self._workers = workers
         self._on_row = on_row
-        self._admission = admission or Admission((), workers)
-        self._say = say or _quietly
+        self._signals = signals
+        self._admission = admission or Admission((), workers, stop=signals.stop)
         self._deadline = deadline
 
     def run(self, jobs: Iterable[Job]) -> None:
@@ -69,22 +69,22 @@ class Loop:
         Raises:
             Interruption: A signal ended the run.
         """
-        admission = self._admission
-        with Signals(admission.stop, self._say, lambda: max(1, sum(admission.in_flight.values()))) as signals:
+        admission, signals = self._admission, self._signals
+        signals.in_flight = lambda: max(1, sum(admission.in_flight.values()))
+        try:
+            signals.is_at_once = False
             rest: Iterable[Job] | None = jobs
             if self._workers == 1 and self._deadline is None and not admission.is_limited:
                 rest = _Inline(self._workbench, self._store, self._on_row, signals).run(iter(jobs))
             if rest is not None and not admission.stop.is_set():
                 from context_bench.runner.lanes import Lanes
 
-                Lanes(
-                    self._workbench, self._store, self._workers, admission, signals, self._deadline, self._on_row
-                ).run(rest)
-        signals.raise_if_stopped()
-
-
-def _quietly(line: str) -> None:
-    """Say nothing."""
+                of_run = self._workbench, self._store, self._workers
+                Lanes(*of_run, admission, signals, self._deadline, self._on_row).run(rest)
+        finally:
+            signals.in_flight, signals.is_at_once = int, True
+        if signals.number is not None:
+            raise Interruption(signals.number)
 
 
 class _Inline:
@@ -100,10 +100,10 @@ class _Inline:
         """Do jobs until one is better done in the lanes; return that one and the rest, or None."""
         signals = self._signals
         try:
-            while signals.number is None:
-                signals.is_pulling = True
-                job = next(jobs, None)
-                signals.is_pulling = False
+            while True:
+                signals.is_at_once = True
+                job = next(jobs, None) if signals.number is None else None
+                signals.is_at_once = False
                 if job is None:
                     break
                 if job.slot not in self._plain.get(job.wiring, ()) or job.only is not None:
@@ -127,15 +127,15 @@ class _Inline:
                 ):
                     self._commit()
         finally:
-            signals.is_pulling = False
+            signals.is_at_once = False
             self._commit()
         return None
 
     def _commit(self) -> None:
         self._plain.clear()  # an evaluator may have cost enough by now to be run elsewhere
         if self._group:
-            self._store.commit(self._group)
-            group, self._group = self._group, []
+            group, self._group = self._group, []  # before: a second signal may come once they are committed
+            self._store.commit(group)
             if self._on_row is not None:
                 for item in group:
                     if isinstance(item, StoredRow):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 from _thread import allocate_lock, interrupt_main
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from threading import Event, Lock, Thread, current_thread, main_thread
 from traceback import format_exception
 from types import FrameType
@@ -59,35 +60,35 @@ class Stop:
 class Signals:
     """Makes SIGINT, SIGTERM and SIGHUP end a run in order: the first one lets calls in flight end, the second does not wait.
 
-    Calls that have not ended :data:`LONGEST` seconds after the first are left, as if a second signal had come. As a context
-    manager it takes those signals that nobody else handles, and gives them back. In a thread other than the main one it
-    does nothing.
+    Calls that have not ended :data:`LONGEST` seconds after the first are left, as if a second signal had come, and then
+    another. As a context manager around the whole of a session it takes those signals that nobody else handles, and gives
+    them back. In a thread other than the main one it does nothing.
 
     Args:
-        stop: Is set by the first signal.
-        say: Told what happens, on a thread of its own.
-        in_flight: Returns the calls in flight.
+        say: Told what happens, on a thread of its own; None tells nobody.
 
     Attributes:
+        stop: Is set by the first signal.
+        in_flight: Returns the calls in flight.
         number: The first signal that came; None before.
-        is_pulling: Whether the main thread is in somebody else's code that nothing but an exception ends: a dataset.
+        is_at_once: Whether the first signal raises, too: nothing is in flight, or the main thread is in somebody else's
+            code that nothing but an exception ends, such as a dataset.
     """
 
-    def __init__(self, stop: Stop, say: Callable[[str], None], in_flight: Callable[[], int]) -> None:
-        self._stop, self._say, self._in_flight = stop, say, in_flight
+    def __init__(self, say: Callable[[str], None] | None = None) -> None:
+        self._say = say
+        self.stop = Stop()
+        self.in_flight: Callable[[], int] = int
+        self.is_at_once = True
+        self._is_deaf = False
         self._before: dict[int, Any] = {}
         self._arrived = allocate_lock()
         self._over = Event()
         self._ending = Lock()
         self.number: int | None = None
-        self.is_pulling = False
 
     def __enter__(self) -> Signals:
-        if current_thread() is not main_thread():
-            return self
-        numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
-        free = [n for n in numbers if signal.getsignal(n) in (signal.SIG_DFL, signal.default_int_handler)]
-        if free:
+        if free := _free(NAMES):
             self._arrived.acquire()
             Thread(target=self._attend, name="context-bench-signal", daemon=True).start()
         for number in free:
@@ -95,6 +96,7 @@ class Signals:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._is_deaf = True  # or one might keep the others from being given back
         with self._ending:  # or a signal of our own might come when nobody handles it any more
             self._over.set()
         for number, handler in self._before.items():
@@ -102,50 +104,60 @@ class Signals:
         if self._before and self.number is None:
             self._arrived.release()
 
-    @property
-    def is_told(self) -> bool:
-        """Whether a Ctrl-C reaches :meth:`_take`: if so, an unannounced KeyboardInterrupt is somebody's own."""
-        return int(signal.SIGINT) in self._before
-
-    def is_ours(self, error: BaseException) -> bool:
-        """Whether an error that came out of somebody else's code is a Ctrl-C, and not raised by that code itself."""
-        return isinstance(error, KeyboardInterrupt) and (self.number is not None or not self.is_told)
-
-    def raise_if_stopped(self) -> None:
-        """Raise what a signal asked for, once everything is safe.
-
-        Raises:
-            Interruption: A signal has come.
-        """
-        if self.number is not None:
-            raise Interruption(self.number)
+    @contextmanager
+    def unheard(self) -> Iterator[None]:
+        """Let no signal raise meanwhile: what is done is our own, closes or records what has ended, and is short."""
+        before, self._is_deaf = self._is_deaf, True
+        try:
+            yield
+        finally:
+            self._is_deaf = before
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        if self.number is not None:
+        is_first, self.number = self.number is None, self.number or number
+        if is_first:
+            self._arrived.release()  # nothing more: the main thread may hold any lock here
+        if (self.is_at_once or not is_first) and not self._is_deaf:
             raise Interruption(self.number)
-        self.number = number
-        self._arrived.release()  # nothing more: the main thread may hold any lock here
-        if self.is_pulling:
-            raise Interruption(number)
 
     def _attend(self) -> None:
-        """Wait for the first signal, do what it asks for, and after :data:`LONGEST` seconds what a second one does."""
+        """Wait for the first signal, do what it asks for, and every :data:`LONGEST` seconds from then what a second one does."""
         self._arrived.acquire()
         if self.number is None or self._over.is_set():
             return
-        self._stop.set()
-        count = self._in_flight()
-        told = f"Finishing {count} call{'s' * (count != 1)} in flight, for {LONGEST:g} s at most; again to stop now."
-        Thread(target=self._say, args=(told,), name="context-bench-signal-line", daemon=True).start()  # it may block
-        if self._over.wait(LONGEST):
-            return
-        with self._ending:
-            if self._over.is_set():
-                return
-            if hasattr(signal, "pthread_kill"):
-                signal.pthread_kill(main_thread().ident or 0, self.number)
-            else:
-                interrupt_main(signal.Signals(self.number))
+        self.stop.set()
+        if self._say and (count := self.in_flight()):
+            calls = f"{count} call{'s' * (count != 1)}"
+            told = f"Finishing {calls} in flight, for {LONGEST:g} s at most; again to stop now."
+            # It may block.
+            Thread(target=self._say, args=(told,), name="context-bench-signal-line", daemon=True).start()
+        while not self._over.wait(LONGEST):  # more than once: code that tries again may swallow one
+            with self._ending:
+                if self._over.is_set():
+                    return
+                if hasattr(signal, "pthread_kill"):
+                    signal.pthread_kill(main_thread().ident or 0, self.number)
+                else:
+                    interrupt_main(signal.Signals(self.number))
+
+
+def interruptible() -> None:
+    """Have SIGTERM and SIGHUP end a command as Ctrl-C does, where nobody else handles them."""
+    for number in _free(NAMES[1:]):
+        signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise Interruption(number)
+
+
+def _free(names: Iterable[str]) -> list[int]:
+    """Return the signals that nobody else handles; none on a thread that cannot take them."""
+    if current_thread() is not main_thread():
+        return []
+    ours = (signal.SIG_DFL, signal.default_int_handler, _interrupt)
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    return [number for number in numbers if signal.getsignal(number) in ours]
 
 
 class Interruption(KeyboardInterrupt):

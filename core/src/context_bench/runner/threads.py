@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -105,6 +106,7 @@ class EventLoop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(_Apart())
         self._inbox: deque[Callable[[], Coroutine[Any, Any, bool]]] = deque()
         self._is_woken = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -179,6 +181,27 @@ class EventLoop:
         finally:
             asyncio.set_event_loop(None)
             self._loop.close()
+
+
+class _Apart(ThreadPoolExecutor):
+    """Runs each blocking call of a coroutine (``asyncio.to_thread``) on a thread of its own.
+
+    As many calls run as are in flight. Python waits for no such thread at its end: one that hangs is left.
+    """
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        Thread(target=_fulfil, args=(future, fn, args, kwargs), name="context-bench-blocking", daemon=True).start()
+        return future
+
+
+def _fulfil(future: Future[Any], function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(function(*args, **kwargs))
+    except BaseException as error:  # noqa: BLE001 - handed to whoever awaits it
+        future.set_exception(error)
 
 
 _LARGEST_GROUP = 500
