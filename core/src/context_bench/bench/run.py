@@ -164,26 +164,15 @@ class Run:
         """Do what is still to be done; return the seconds that it took, and how many rows were there already."""
         self._begin()
         request = self.request
-        workbench = Workbench(
-            self.tokenizer, request.text_fields, secrecy=self.secrecy, bill=bill_of(self.parts.governors)
-        )
+        bill = bill_of(self.parts.governors)
+        workbench = Workbench(self.tokenizer, request.text_fields, secrecy=self.secrecy, bill=bill)
         transcripts = self._transcripts()
         unscored = self._unscored()
-        feed = Feed(
-            [slot for slot in self.slots if slot.source is None],
-            self.streams,
-            self.planner.wire,
-            workbench,
-            request.samples,
-            self.store.finished,
-            earlier.find if earlier else None,
-            request.keep_examples,
-            request.order,
-            transcripts,
-            unscored,
-            self.reference,
-            patience_of(request),
-        )
+        asked = [slot for slot in self.slots if slot.source is None]
+        of_run = asked, self.streams, self.planner.wire, workbench, request.samples, self.store.finished
+        find, keeps = earlier.find if earlier else None, request.keep_examples
+        patience = patience_of(request)
+        feed = Feed(*of_run, find, keeps, request.order, transcripts, unscored, self.reference, patience)
         started = perf_counter()
         with self._shown(admission := self._admission(signals.stop), feed):
             loop = Loop(workbench, self.store, self.workers, signals, self._watch(), admission, request.deadline)
@@ -196,8 +185,8 @@ class Run:
                 from context_bench.runner.stored_jobs import DerivedRows
 
                 self._tell_of_derived(admission)
-                of_run = self.store, self.slots, self.streams, self.planner.wire, workbench, request.samples, unscored
-                loop.run(DerivedRows(*of_run).jobs())
+                of_rows = self.store, self.slots, self.streams, self.planner.wire, workbench, request.samples, unscored
+                loop.run(DerivedRows(*of_rows).jobs())
             if self.reference is not None and any(label.reference for label in self.store.labels()):
                 from context_bench.runner.stored_jobs import Again
 

@@ -301,9 +301,7 @@ class Lanes:
         self._window.leave()
         slow = ticket.slow
         is_answered = row is not None and ticket.answer is not None and ticket.late is None
-        if (
-            slow and row is not None and is_answered and not self._stop.is_set()
-        ):  # else it is scored when the run is resumed
+        if slow and row is not None and is_answered and not self._stop.is_set():  # else it is scored on resume
             self._later.put(job, ticket.answer, slow, row)  # type: ignore[arg-type]
             return
         if slow:

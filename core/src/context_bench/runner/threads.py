@@ -221,11 +221,7 @@ class Writer:
         broken: Called with an error that keeps rows from being committed.
     """
 
-    def __init__(
-        self,
-        store: RunFile,
-        broken: Callable[[BaseException], None],
-    ) -> None:
+    def __init__(self, store: RunFile, broken: Callable[[BaseException], None]) -> None:
         self._store, self._broken = store, broken
         self._waiting: deque[Finished | StoredExample] = deque()
         self._wanted = Event()
@@ -265,9 +261,8 @@ class Writer:
         self._is_closing = True
         self._wanted.set()
         self._thread.join(seconds)
-        if self._lock.acquire(
-            timeout=-1 if seconds is None else seconds
-        ):  # another thread may still be telling of its rows
+        patience = -1 if seconds is None else seconds
+        if self._lock.acquire(timeout=patience):  # another thread may still be telling of its rows
             self._lock.release()
 
     def _write(self) -> None:
