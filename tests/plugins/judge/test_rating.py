@@ -294,7 +294,26 @@ NONE: list[tuple[str, float | None]] = [
         "<think>Rating: 4",
     )
 ]
-REPLIES = PLAIN + MARKED + LABELLED + STATED + AMONG_OTHERS + JSON + NONE
+FRACTIONS_AND_SUMS: list[tuple[str, float | None]] = [
+    ("I would give it two stars out of five.", 2),
+    ("It earns 4 points out of 5.", 4),
+    ("Rating: 3 1/2", 3.5),
+    ("3 1/2", 3.5),
+    ("Three and a half out of five.", 3.5),
+    ("★★★½", 3.5),
+    ("Total: 1+1+1+0+0 = 3", 3),
+    ("Total: 1 + 1 + 1", None),
+    ("5 - 1 = 4", 4),
+    ("Overall: (4+5+3)/3 = 4", 4),
+    ("4/5 for accuracy and 3/5 for style.", None),
+    ("4/5 for accuracy and 4/5 for style.", 4),
+    ("At least a 3.", None),
+    ("I refuse to give a score of 5.", None),
+    ("We decline to give it a 4.", None),
+    ("\\(4\\)", 4),
+    ("I'd rate it 4️⃣", 4),
+]
+REPLIES = PLAIN + MARKED + LABELLED + STATED + AMONG_OTHERS + JSON + NONE + FRACTIONS_AND_SUMS
 
 
 @pytest.mark.parametrize(("reply", "rating"), REPLIES, ids=[repr(reply)[:60] for reply, _ in REPLIES])

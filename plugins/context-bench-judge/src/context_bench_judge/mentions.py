@@ -18,15 +18,20 @@ _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 _WORD = "|".join(_WORDS)
 _NUMBER = re.compile(
     r"(?P<number>(?:(?<![\w.,])-?|(?<=[^\W\d_a-z]))\d+(?:\.\d+|,\d{1,2}(?!\d))?"
-    rf"|\b(?<!this )(?<!that )(?<!the )(?<!which )(?<!better )(?:{_WORD}))(?![A-Za-z0-9_]|[.,]\d)"
+    rf"|\b(?<!this )(?<!that )(?<!the )(?<!which )(?<!better )(?:{_WORD}))(?![A-Za-z0-9_]|[.,]\d|\s*\+\s*\d)"
     r"(?:\s*(?P<percent>%|percent\b|per cent\b))?"
-    rf"(?:\s*\(?\s*(?:/|out of(?: a possible| a maximum of)?|von|sur)\s*(?P<highest>\d+(?:\.\d+)?|{_WORD})\b(?!\s*/\s*\d))?"
+    r"(?:(?:\s+(?:stars?|points?|marks?)(?=\s+out of))?"
+    rf"\s*\(?\s*(?:/|out of(?: a possible| a maximum of)?|von|sur)\s*(?P<highest>\d+(?:\.\d+)?|{_WORD})\b(?!\s*/\s*\d))?"
     rf"(?:\s*(?:-|~|to|or)\s*(?P<other>\d+(?:\.\d+)?|(?:{_WORD})\b)(?![\w/%]))?",
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(
     rf"\bbetween\s+(?:an?\s+)?(\d+(?:\.\d+)?|{_WORD})\s+(?:and|&)\s+(?:an?\s+)?(\d+(?:\.\d+)?|{_WORD})\b", re.IGNORECASE
 )
+_AND_A_HALF = re.compile(
+    rf"(?<![\w.,/])(\d+|{_WORD})(?:\s*½|\s+(?:and\s+(?:an?|one)\s+half\b|1/2(?![\w/])))", re.IGNORECASE
+)
+_SUM = re.compile(r"(?<![\w.])\(?\d+(?:\.\d+)?(?:\s*[+-]\s*\d+(?:\.\d+)?)+\)?(?:\s*/\s*\d+)?\s*=\s*(?=\d)")
 _OTHER_SCALE = "\x00"
 
 
@@ -87,11 +92,12 @@ def _plain(reply: str) -> str:
     text = part_answer(reply).answer
     if len(text) > _LONGEST_REPLY:
         text = text[: _LONGEST_REPLY // 4] + "\n" + text[-_LONGEST_REPLY * 3 // 4 :]
-    text = re.sub(r"(?<=\d)\s?½", ".5", text)
+    text = _AND_A_HALF.sub(lambda match: f"{_as_number(match[1]):g}.5", text)
     text = unicodedata.normalize("NFKC", text).replace(_OTHER_SCALE, " ")
     text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', text))
     text = re.sub(r"\s*—\s*", " - ", re.sub(r"[–−‑‒]", "-", text))
-    text = _BETWEEN.sub(r"\1-\2", text)
+    text = _SUM.sub("", _BETWEEN.sub(r"\1-\2", text))
+    text = re.sub(r"\\[()\[\]]|[\ufe0f\u20e3]", "", text)  # the marks of formulas, and of digits drawn as keys
     text = re.sub(r"\*+|`+|~~|^[ \t]*(?:#+|>)[ \t]*", "", text, flags=re.MULTILINE)
     return re.sub(r"(?<!\w)_+|_+(?!\w)", "", text)
 

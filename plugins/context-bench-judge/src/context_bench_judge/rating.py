@@ -106,7 +106,8 @@ def _in_stars(reply: str, scale: Scale) -> Mention | None:
     if not runs:
         return None
     full, empty = (sum(map(runs[-1].count, marks)) for marks in ("★⭐🌟", "☆"))
-    return Mention(float(full), highest=float(full + empty) if empty else None)
+    half = 0.5 if re.search(rf"{re.escape(runs[-1])}\s?½", part_answer(reply).answer) else 0.0
+    return Mention(full + half, highest=float(full + empty) if empty else None)
 
 
 def _checked(stated: Mention, scale: Scale) -> float:

@@ -49,7 +49,8 @@ _END = re.compile(
 _CLAUSE = re.compile(r"[.,;:!?]\s|\n|\b(?:so|but|hence|thus|therefore|yet|then|and)\b", re.IGNORECASE)
 _HEDGE = re.compile(
     r"\b(?:(?:would|could|might|should)(?:n't)? have|almost|nearly|cannot|can't|couldn't|wouldn't|don't|doesn't|not|than|"
-    r"instead of|short of|opposed to|no longer|originally|initially|at first|tempted|if|unless)\b",
+    r"instead of|short of|opposed to|no longer|originally|initially|at first|tempted|if|unless|"
+    r"at least|at most|up to|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|unable)\b",
     re.IGNORECASE,
 )
 _ANYTHING = re.compile("")
@@ -118,7 +119,7 @@ FORMS = (
     Form(
         _before(""),
         _END,
-        unless=_before(rf"\b{_CRITERION}[\s_-]*(?:[a-z]+[\s_-]*)?\W*"),
+        unless=_before(rf"(?<!for )(?<!on )(?<!in )\b{_CRITERION}[\s_-]*(?:[a-z]+[\s_-]*)?\W*"),
         is_weak=True,
         is_fraction=True,
     ),
