@@ -227,9 +227,7 @@ def test_files_for_a_pull_request_and_for_ci_are_written(here: Path, capsys: pyt
 
 def test_a_plan_tells_what_a_decision_takes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = {one["system"]: one for one in told(capsys, "plan", "all.sqlite", "--margin", "0.02", "--metric", "right")}
-    smaller = {
-        one["system"]: one for one in told(capsys, "plan", "all.sqlite", "--margin", "0.04", "--metric", "right")
-    }
+    smaller = {one["system"]: one for one in told(capsys, "plan", "all.sqlite", "--margin", "4pp", "--metric", "right")}
     bad = found["bad"]
     assert bad["rows"] == pytest.approx(4 * smaller["bad"]["rows"], rel=0.01)
     assert bad["rows"] == pytest.approx((2.8016 * bad["deviation"] / 0.02) ** 2, rel=0.01)
@@ -253,6 +251,7 @@ def test_a_plan_tells_what_a_decision_takes(here: Path, capsys: pytest.CaptureFi
         (("baseline", "promote", "all.sqlite", "--as", "../x", "--reason", "r"), "no name for a baseline"),
         (("baseline", "promote", "all.sqlite", "--as", "x", "--reason", " "), "needs a reason"),
         (("plan", "all.sqlite", "--margin", "0"), "must be above zero"),
+        (("plan", "all.sqlite", "--margin", "2 %"), "percentage points such as 2pp"),
         (("plan", "old.sqlite", "--margin", "0.1"), "one system only"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",

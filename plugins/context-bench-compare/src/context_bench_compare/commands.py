@@ -18,7 +18,7 @@ from context_bench_compare.baseline_command import baseline, folder_option
 from context_bench_compare.columns import HEADLINE
 from context_bench_compare.comparing import Overview, overview
 from context_bench_compare.entrants import baseline_of, contestants, is_own_baseline
-from context_bench_compare.gates import Outcome, exit_code, parse_gate, project_gates
+from context_bench_compare.gates import Outcome, difference, exit_code, parse_gate, project_gates
 from context_bench_compare.gating import judge
 from context_bench_compare.plan_command import plan
 from context_bench_compare.rendering import (
@@ -70,7 +70,10 @@ _path = click.Path(path_type=Path, dir_okay=False)
     help="Field by which rows hang together, or id:SEPARATOR for the part of the id before it.",
 )
 @click.option(
-    "--margin", type=float, metavar="X", help="Difference that does not matter: within it two systems are equivalent."
+    "--margin",
+    type=difference,
+    metavar="X",
+    help="Difference that does not matter, 0.02 or 2pp: within it two systems are equivalent.",
 )
 @click.option(
     "--confidence",

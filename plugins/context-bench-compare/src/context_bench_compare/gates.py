@@ -100,6 +100,21 @@ def parse_gate(text: str) -> list[Gate]:
     return gates_of(metric, settings, f"the gate {text!r}")
 
 
+def difference(text: str) -> float:
+    """Return a difference of scores as ``--margin`` takes it: a number, or percentage points such as ``2pp``.
+
+    >>> difference("2pp")
+    0.02
+
+    Raises:
+        ConfigurationError: It is neither.
+    """
+    try:
+        return float(text.removesuffix("pp")) * (0.01 if text.endswith("pp") else 1.0)
+    except ValueError:
+        raise ConfigurationError(f"--margin {text!r} is neither a number nor percentage points such as 2pp.") from None
+
+
 def gates_of(metric: str, settings: Mapping[str, Any], where: str) -> list[Gate]:
     """Return the gates of one metric as the project file has them: ``{ max_drop = "1pp", vs = "@main" }``.
 

@@ -10,6 +10,7 @@ import click
 from context_bench.console import say, wrapped, write_json
 from context_bench.runs import open_run
 from context_bench_compare.columns import HEADLINE
+from context_bench_compare.gates import difference
 from context_bench_compare.planning import plans
 from context_bench_compare.rendering import aligned
 
@@ -18,10 +19,10 @@ from context_bench_compare.rendering import aligned
 @click.argument("pilot", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--margin",
-    type=float,
+    type=difference,
     required=True,
     metavar="X",
-    help="What may be lost, such as 0.01 for one point in a hundred.",
+    help="What may be lost, such as 0.01 or 1pp for one point in a hundred.",
 )
 @click.option("--metric", "-m", default=HEADLINE, metavar="KEY", help="Score to decide about.  [default: the headline]")
 @click.option("--baseline", "against", metavar="LABEL", help="The system that the others are held against.")
