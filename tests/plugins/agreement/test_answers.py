@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from context_bench import evaluate
+from context_bench.runs import open_run
 from context_bench_agreement import ReferenceAnswers
 
 PART = ReferenceAnswers()
@@ -88,3 +90,19 @@ def test_agreement_and_noise_floor_are_two_numbers_of_one_run() -> None:
     assert result.summary["proxy"]["agreement_floor"] == result.summary["direct"]["agreement_floor"] == 0.5
     assert "mean_score" not in result.summary["proxy"]
     assert any("is asked twice" in line for line in told)
+
+
+def test_the_part_stands_in_plan_lock_and_run_file(context_bench: Any, jsonl: Any, tmp_path: Any) -> None:
+    for package in ("context_bench_compress", "context_bench_local", "context_bench_answer_quality"):
+        pytest.importorskip(package, reason="it brings what the run takes")
+    asked = ["--system", "identity", "--system", "other=identity", "--reference-from", "identity"]
+    asked += ["--dataset", jsonl([{"question": "q", "response": "red"}]), "--evaluators", "answer-quality"]
+    part = "context-bench-agreement/agreement"
+    assert f"run part {part}: derived-job" in context_bench("run", *asked, "--dry-run").out
+    assert context_bench("lock", *asked).code == 0
+    [lock] = [path for path in tmp_path.iterdir() if path.suffix == ".lock"]
+    assert json.loads(lock.read_text())["parts"][part]["kind"] == "derived-job"
+    done = context_bench("run", *asked, "--locked", "--run-file", "r.sqlite")
+    assert done.code == 0, done.err
+    with open_run(tmp_path / "r.sqlite") as run:
+        assert part in run.provenance["run_parts"]
