@@ -6,33 +6,52 @@ and the names of home folders. The same text always gets the same mark, so that 
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf]))"
+"""The beginning of a word, also behind an escape of JSON: in ``\nAKIA...`` no letter n belongs to the key."""
+
+_SECRET_NAME = r"[\w-]*(?:api[_-]?key|secret|token(?!s)|passwd|password|access[_-]?key|authorization)[\w-]*"
+_TO_VALUE = r"(?:\\*[\"'])?\s*[:=]\s*(?:\\*[\"'])?"
+_PRIVATE_KEY = r"[A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
+
 _PATTERNS: tuple[tuple[str, str], ...] = (
-    ("private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"),
-    ("key", r"\b(?:sk|pk|rk)-(?:ant-|proj-|live_|test_)?[A-Za-z0-9_-]{16,}"),
-    ("key", r"\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}"),
-    ("key", r"\bAKIA[0-9A-Z]{16}\b"),
-    ("key", r"\bAIza[0-9A-Za-z_-]{35}"),
-    ("token", r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
-    ("token", r"\bgithub_pat_[A-Za-z0-9_]{20,}"),
-    ("token", r"\bglpat-[A-Za-z0-9_-]{16,}"),
-    ("token", r"\bhf_[A-Za-z0-9]{20,}"),
-    ("token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
-    ("token", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    ("private key", rf"-----BEGIN {_PRIVATE_KEY}(?:[^\"\\]|\\[^\"])*?(?:-----END {_PRIVATE_KEY}|(?=\\*\")|\Z)"),
+    ("key", _START + r"(?:sk|pk|rk)-(?:ant-|proj-|live_|test_)?[A-Za-z0-9_-]{16,}"),
+    ("key", _START + r"(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}"),
+    ("key", _START + r"A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}\b"),
+    ("key", _START + r"AIza[0-9A-Za-z_-]{35}"),
+    ("token", _START + r"gh[pousr]_[A-Za-z0-9]{20,}"),
+    ("token", _START + r"github_pat_[A-Za-z0-9_]{20,}"),
+    ("token", _START + r"glpat-[A-Za-z0-9_-]{16,}"),
+    ("token", _START + r"(?:hf|npm)_[A-Za-z0-9]{20,}"),
+    ("token", _START + r"pypi-[A-Za-z0-9_-]{16,}"),
+    ("token", _START + r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}"),
+    ("token", r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]+)"),
+    ("token", _START + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     ("token", r"(?i:\bbearer\s+)([A-Za-z0-9._~+/=-]{16,})"),
-    ("password", r"(?<=://)[^\s/:@]+:([^\s/@]+)(?=@)"),
+    ("token", rf"(?i:authorization{_TO_VALUE}(?:bearer|basic|digest|token)\s+)([A-Za-z0-9._~+/=:-]+)"),
+    ("password", r"(?<=://)[^\s/:@\"'\\]*:([^\s/@\"'\\]+)(?=@)"),
+    ("secret", rf"(?i:\b{_SECRET_NAME}{_TO_VALUE})([A-Za-z0-9._~+/@%$!*#^=-]{{8,}})"),
     (
-        "secret",
-        r"(?i:\b[\w-]*(?:api[_-]?key|secret|token|passwd|password|access[_-]?key|authorization)[\w-]*"
-        r"(?:\\?[\"'])?\s*[:=]\s*(?:\\?[\"'])?)([A-Za-z0-9._~+/@%$!-]{8,})",
+        "e-mail address",
+        r"(?:(?<![\w.%+\\-])|(?<=\\[nrtbf])|(?<=\\)(?![nrtbfu])|(?<=\\u[0-9a-fA-F]{4}))"
+        r"[\w.%+-]+@[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}\b",
     ),
-    ("e-mail address", r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"),
-    ("home folder", r"(?:/home/|/Users/|[A-Za-z]:\\{1,2}Users\\{1,2})([A-Za-z0-9._-]+)"),
+    ("home folder", r"[A-Za-z]:\\+Users\\+([^\\/:*?\"<>|\r\n]{1,64})(?=\\)"),
+    ("home folder", r"(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)([^\s\\/\"'<>:|*?,;()\[\]{}`$]+)"),
+    ("home folder", r"(?<=[/\\])-(?:home|Users)-([A-Za-z0-9._]+)(?=-)"),
 )
+
+_IS_SECRET = re.compile(_SECRET_NAME, re.IGNORECASE)
+_SHORTEST = 4
+"""Letters of the shortest value of a field called secret that is taken for one."""
+
+_STRING = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:\s*)?')
 
 _COMPILED = tuple((name, re.compile(pattern)) for name, pattern in _PATTERNS)
 
@@ -49,17 +68,22 @@ class Redactor:
         self._marks: dict[tuple[str, str], str] = {}
 
     def text(self, text: str) -> str:
-        """Return a text without what was found in it."""
+        """Return a text without what was found in it; of JSON only strings change, so that it stays JSON."""
+        if is_json(text):
+            return self._document(text)
         for name, pattern in _COMPILED:
             text = pattern.sub(self._replacing(name), text)
         return text
 
     def value(self, value: Any) -> Any:
-        """Return a JSON-like value with every text in it redacted."""
+        """Return a JSON-like value with every text in it redacted, names of fields too."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {key: self.value(one) for key, one in value.items()}
+            return {
+                self.value(key): self._field(key, one) if isinstance(one, str) else self.value(one)
+                for key, one in value.items()
+            }
         if isinstance(value, list | tuple):
             return [self.value(one) for one in value]
         return value
@@ -67,19 +91,56 @@ class Redactor:
     def report(self) -> str:
         """Return what was taken out as a line."""
         told = ", ".join(f"{count} x {name}" for name, count in sorted(self.counts.items()))
-        return f"Redacted: {told}." if told else "Redacted: nothing was found."
+        what = f"{told} (different ones; each was taken out wherever it stood)" if told else "nothing was found"
+        return f"Redacted: {what}."
+
+    def _field(self, name: object, text: str) -> str:
+        """Return the value of a field; one that is called secret goes whole, whatever it looks like."""
+        found = self.text(text)
+        if found == text and len(text) >= _SHORTEST and isinstance(name, str) and _IS_SECRET.fullmatch(name):
+            return self._mark("secret", text)
+        return found
+
+    def _document(self, text: str) -> str:
+        """Return a JSON text with its strings redacted one by one; the rest stays as it is, byte for byte."""
+        name, value_at = "", -1
+
+        def replace(found: re.Match[str]) -> str:
+            nonlocal name, value_at
+            told, colon = json.loads(found[1]), found[2]
+            new = self._field(name, told) if found.start() == value_at and colon is None else self.text(told)
+            if colon is not None:
+                name, value_at = told, found.end()
+            return found[0] if new == told else json.dumps(new, ensure_ascii=found[1].isascii()) + (colon or "")
+
+        return _STRING.sub(replace, text)
+
+    def _mark(self, name: str, secret: str) -> str:
+        mark = self._marks.get((name, secret))
+        if mark is None:
+            self.counts[name] += 1
+            mark = self._marks[name, secret] = f"[{name.replace(' ', '-')}-{len(self._marks) + 1}]"
+        return mark
 
     def _replacing(self, name: str) -> Callable[[re.Match[str]], str]:
         def replace(found: re.Match[str]) -> str:
-            place = 1 if found.lastindex else 0
+            place = found.lastindex or 0
             secret = found[place]
             if secret.startswith("[") or secret in ("Shared", "Public"):
                 return found[0]
-            mark = self._marks.get((name, secret))
-            if mark is None:
-                self.counts[name] += 1
-                mark = self._marks[name, secret] = f"[{name.replace(' ', '-')}-{len(self._marks) + 1}]"
+            mark = self._mark(name, secret)
             start, end = found.span(place)
             return found[0][: start - found.start()] + mark + found[0][end - found.start() :]
 
         return replace
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is an object or an array of JSON."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
