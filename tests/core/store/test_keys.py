@@ -115,9 +115,18 @@ def test_the_response_key_depends_on_system_example_sample_and_history() -> None
         response_key(b"t" * 16, b"e" * 16),
         response_key(b"s" * 16, b"f" * 16),
         response_key(b"s" * 16, b"e" * 16, 1),
-        response_key(b"s" * 16, b"e" * 16, 0, [{"role": "user", "content": "hi"}]),
+        *(
+            response_key(system, example, sample, [{"role": "user", "content": text}])
+            for system, example, sample, text in (
+                (b"s" * 16, b"e" * 16, 0, "hi"),
+                (b"s" * 16, b"e" * 16, 1, "hi"),
+                (b"t" * 16, b"e" * 16, 0, "hi"),
+                (b"s" * 16, b"f" * 16, 0, "hi"),
+                (b"s" * 16, b"e" * 16, 0, "ho"),
+            )
+        ),
     ]
-    assert len({base, *others}) == 5
+    assert len({base, *others}) == 9
 
 
 def test_the_score_key_depends_on_response_output_evaluator_and_gold() -> None:
