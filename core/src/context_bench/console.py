@@ -202,19 +202,14 @@ def wrapped(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
         indent: Spaces before the label.
         gutter: Columns that the label is given.
     """
-    head, shown, columns = " " * indent + printable(label).ljust(gutter), printable(text) or "-", width()
-    if len(head) + len(shown) <= columns and shown.isprintable():
-        return head + shown.rstrip()
-    from textwrap import fill
-
-    return fill(
-        shown,
-        width=columns,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    head, rest = " " * indent + printable(label).ljust(gutter), printable(text) or "-"
+    rest = rest.expandtabs().replace("\n", " ").strip(" ")
+    room, lines, margin = width() - len(head), list[str](), " " * len(head)
+    while len(rest) > room and " " in rest:
+        end = max(0, rest.rfind(" ", 0, max(0, room) + 1)) or rest.find(" ")
+        lines.append(rest[:end].rstrip(" "))
+        rest = rest[end:].lstrip(" ")
+    return (head + f"\n{margin}".join([*lines, rest])).rstrip(" ")
 
 
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36"}

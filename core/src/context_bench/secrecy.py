@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 REDACTED = "***"
 
 _SHORTEST = 4
-_NAME = re.compile(r"auth|key|token|secret|passw|credential|cookie|session|signature|^sig$|^code$", re.IGNORECASE)
+_NAME = r"(?i)auth|key|token|secret|passw|credential|cookie|session|signature|^sig$|^code$"
 _SECRET_WORDS = "pass(?:word|wd|phrase)|pwd|secret|credential|cookie|bearer|authorization"
 _SECRET_NAME = re.compile(
     rf"(?:^|_)(?:(?:api)?key|token|auth|pat|(?:{_SECRET_WORDS})s?)_?\d*$|(?:^|_)(?:secret|password|credential)s?_"
@@ -19,9 +19,10 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_HEADER = re.compile(r"\s*([A-Za-z0-9-]+)\s*:\s*(\S.*)")
+_HEADER = r"\s*([A-Za-z0-9-]+)\s*:\s*(\S.*)"  # compiled where it is used: a list of plugins never does
 
 
+@lru_cache(maxsize=1024)
 def is_secret_name(name: str) -> bool:
     """Whether an option is called what only secrets are called; such an option is secret unless its manifest denies it.
 
@@ -54,6 +55,8 @@ class Secrecy:
         given = {secret for secret in secrets if len(secret) >= _SHORTEST}
         self._all = _by_length(given)
         self._plain = _by_length(filter(_is_unmistakable, given))
+        import json
+
         self._marks = [json.dumps(form, ensure_ascii=False)[1:-1] for form in self._plain]
 
     def __bool__(self) -> bool:
@@ -90,8 +93,8 @@ def secrets_in(value: Any) -> Iterator[str]:
             yield from secrets_in(item)
     elif isinstance(value, str) and value.strip():
         yield value.strip()
-        header = _HEADER.fullmatch(value)
-        if header and _NAME.search(header[1]):
+        header = re.fullmatch(_HEADER, value)
+        if header and re.search(_NAME, header[1]):
             yield header[2].strip()
             yield from header[2].split()[1:]  # "Bearer TOKEN"
     elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -115,8 +118,8 @@ def secrets_of_url(text: str) -> Iterator[str]:
         name, _, password = user.partition(":")
         yield unquote(user)
         yield unquote(password or name)
-    for found in _PAIR.finditer(text):
-        if _NAME.search(found[2]):
+    for found in re.finditer(_PAIR, text):
+        if re.search(_NAME, found[2]):
             yield unquote_plus(found[3])
 
 
@@ -126,14 +129,15 @@ def redacted_url(text: str) -> str:
     >>> redacted_url("http://me:pass-word@host/v1?sig=abc&page=2#access_token=def")
     'http://***@host/v1?sig=***&page=2#access_token=***'
     """
-    return _PAIR.sub(
-        lambda found: f"{found[1]}{found[2]}={REDACTED}" if _NAME.search(found[2]) else found[0],
-        _USER.sub(f"{REDACTED}@", text),
+    return re.sub(
+        _PAIR,
+        lambda found: f"{found[1]}{found[2]}={REDACTED}" if re.search(_NAME, found[2]) else found[0],
+        re.sub(_USER, f"{REDACTED}@", text),
     )
 
 
-_USER = re.compile(r"(?<=//)[^/?#\s]*@")
-_PAIR = re.compile(r"([?&#;])([^=&#;\s]+)=([^&#;\s]+)")
+_USER = r"(?<=//)[^/?#\s]*@"
+_PAIR = r"([?&#;])([^=&#;\s]+)=([^&#;\s]+)"
 
 
 def _is_unmistakable(secret: str) -> bool:

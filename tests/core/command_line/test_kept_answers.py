@@ -269,6 +269,52 @@ def test_a_list_that_is_not_kept_comes_without_click(flags: tuple[str, ...], pla
     assert "acme_bad" in said
 
 
+COMMANDS_OF_A_PACKAGE = """schema = 1
+api = "1.0"
+[commands.acme]
+summary = "{long}"
+[commands.acme-with-a-name-that-takes-more-than-its-column]
+summary = "Hyphen-ated words are-broken-at-their-hyphens, -- and dashes --flag-like are-not."
+[commands.acme-exactly-thirty-letters-x]
+summary = "One"
+[commands.acme-empty]
+summary = ""
+[commands.acme-other]
+summary = "{other}"
+[commands.acme-deep]
+summary = "Below plugins"
+parent = "plugins"
+"""
+
+
+@pytest.mark.parametrize("columns", ["", "0", "40", "57", "66", "79", "200", "+60"])
+@pytest.mark.parametrize(
+    "other", ["Two  spaces", " leads", "trails ", "w" * 70, "a\u200bb \u202e", "漢字 " * 20, "é" * 16]
+)
+def test_a_help_without_click_is_what_click_writes(columns: str, other: str, place: Place) -> None:
+    info = place.info("acme_first")
+    (place.site / "acme_first" / "context_bench_plugin.toml").write_text(
+        COMMANDS_OF_A_PACKAGE.format(long="Tells of context-bench-things, " * 5, other=other), encoding="utf-8"
+    )
+    names = (
+        "",
+        "-with-a-name-that-takes-more-than-its-column",
+        "-exactly-thirty-letters-x",
+        "-empty",
+        "-other",
+        "-deep",
+    )
+    points = "".join(f"acme{name} = acme_first:{name}\n" for name in names).replace(":-", ":").replace(":\n", ":one\n")
+    (info / "entry_points.txt").write_text("[context_bench.commands]\n" + points.replace("first:", "first:x"))
+    said, _, seen = place.call("--help", "--no-cache", COLUMNS=columns)
+    with_click, _, of_click = place.call("-h", "--help", COLUMNS=columns)
+    assert "click" in of_click["modules"]
+    assert said == with_click
+    assert "acme-exactly-thirty-letters-x" in said
+    if other in ("Two  spaces", "漢字 " * 20, "trails "):
+        assert ("click" in seen["modules"]) == (columns in ("", "+60"))
+
+
 def test_a_list_without_click_obeys_the_project_file(place: Place) -> None:
     place.install("acme_one")
     (place.work / "context-bench.toml").write_text('[plugins]\ndisable = ["acme_one"]\n')

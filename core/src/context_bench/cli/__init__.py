@@ -7,6 +7,24 @@ from contextlib import suppress
 
 COMPLETION = "_CONTEXT_BENCH_COMPLETE"
 """The environment variable by which a shell asks how words go on; click answers."""
+ABOUT = """Measure systems that touch an LLM's context, and score what they answer.
+
+Flags without a command mean `run`: context-bench --system identity --dataset needle."""
+COMMANDS = {
+    "run": ("context_bench.cli.run:run", "Give a dataset's examples to systems and score the answers."),
+    "resume": ("context_bench.cli.runs:resume", "Finish a run that was interrupted."),
+    "rescore": ("context_bench.cli.runs:rescore", "Score stored responses with new or changed evaluators."),
+    "report": ("context_bench.cli.runs:report", "Show or write the result of a run file."),
+    "export": ("context_bench.cli.runs:export", "Write the rows of a run file as JSON lines."),
+    "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
+    "explain": ("context_bench.cli.explain:explain", "Tell why things are as they are."),
+    "plugins": ("context_bench.cli.plugins:plugins", "What is installed, in what state, wired to what."),
+    **{
+        kind: (f"context_bench.cli.listing:{kind}", f"The installed {kind}.")
+        for kind in ("datasets", "systems", "evaluators", "metrics")
+    },
+}
+"""What imports each command of core, and its summary."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -98,6 +116,11 @@ def _call(arguments: list[str], sources: list[str]) -> int:
 
         if PLAIN.issuperset(arguments[2:]):
             list_plainly(arguments[2:], sources)
+            return 0
+    if arguments in (["--help"], ["-h"]):
+        from context_bench.cli.listed import help_plainly
+
+        if help_plainly(sources):
             return 0
     if arguments[:1] in (["resume"], ["rescore"]):
         from context_bench.store.lock import refuse_where_locked

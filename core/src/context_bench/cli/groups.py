@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from context_bench import __version__
+from context_bench.cli import ABOUT, COMMANDS
 from context_bench.cli.options import catalog_of_environment
 from context_bench.console import printable
 from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
@@ -86,37 +87,17 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with their summaries; nothing is imported."""
-        lines = [*self.own().items(), *((c.name, _summary(c)) for c in self.declared())]
-        if lines:
-            with formatter.section("Commands"):
-                formatter.write_dl([(printable(name, lines=False), told) for name, told in lines])
-        absent = self.absent()
-        if absent:
-            with formatter.section("Not installed"):
-                formatter.write_dl(
-                    [
-                        (words.rpartition(" ")[2], f"{summary} `{install_line(distribution)}`")
-                        for words, (summary, distribution) in absent.items()
-                    ]
-                )
+        for heading, rows in catalog_of_environment().command_rows(self.words, self.own()):
+            with formatter.section(heading):
+                formatter.write_dl([(printable(name, lines=False), told) for name, told in rows])
 
     def declared(self) -> Iterator[Component]:
-        """Yield the commands that packages add to this group."""
-        for component in catalog_of_environment().of_kind("commands"):
-            said, is_free = component.said, component.name not in self.own()
-            if component.facts and said.extends is None and (said.parent or "") == self.words and is_free:
-                yield component
+        """Return the commands that packages add to this group."""
+        return catalog_of_environment().commands(self.words, self.own())
 
     def absent(self) -> dict[str, tuple[str, str]]:
         """Return summary and distribution of the commands of ours that are not installed, by their words."""
-        from context_bench.plugins.first_party import COMMANDS
-
-        installed = {f"{self.words} {component.name}".strip() for component in self.declared()}
-        return {
-            words: told
-            for words, told in COMMANDS.items()
-            if words.rpartition(" ")[0] == self.words and words not in installed
-        }
+        return catalog_of_environment().absent_commands(self.words, self.own())
 
 
 def _loaded(found: list[Component]) -> click.Command:
@@ -140,27 +121,6 @@ def _as_group(command: click.Command) -> click.Command:
     )
 
 
-def _summary(component: Component) -> str:
-    summary = component.said.summary
-    return summary if component.state == OK else f"[{component.state}] {summary}"
-
-
-_COMMANDS = {
-    "run": ("context_bench.cli.run:run", "Give a dataset's examples to systems and score the answers."),
-    "resume": ("context_bench.cli.runs:resume", "Finish a run that was interrupted."),
-    "rescore": ("context_bench.cli.runs:rescore", "Score stored responses with new or changed evaluators."),
-    "report": ("context_bench.cli.runs:report", "Show or write the result of a run file."),
-    "export": ("context_bench.cli.runs:export", "Write the rows of a run file as JSON lines."),
-    "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
-    "explain": ("context_bench.cli.explain:explain", "Tell why things are as they are."),
-    "plugins": ("context_bench.cli.plugins:plugins", "What is installed, in what state, wired to what."),
-    "datasets": ("context_bench.cli.listing:datasets", "The installed datasets."),
-    "systems": ("context_bench.cli.listing:systems", "The installed systems."),
-    "evaluators": ("context_bench.cli.listing:evaluators", "The installed evaluators."),
-    "metrics": ("context_bench.cli.listing:metrics", "The installed metrics."),
-}
-
-
 class _Top(CommandGroup):
     """The top group: its commands are imported when they are called. Flags without a command mean ``run``."""
 
@@ -175,12 +135,12 @@ class _Top(CommandGroup):
         return super().parse_args(ctx, args)
 
     def own(self) -> dict[str, str]:
-        return {name: summary for name, (_, summary) in _COMMANDS.items()}
+        return {name: summary for name, (_, summary) in COMMANDS.items()}
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
 
@@ -203,10 +163,7 @@ def _say_versions() -> None:
         say(f"{distribution}{': ' if trouble[distribution] else ''}{', '.join(trouble[distribution])}")
 
 
-@click.group(cls=_Top, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.group(cls=_Top, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True, help=ABOUT)
 @click.version_option(__version__, prog_name="context-bench")
 def app() -> None:
-    """Measure systems that touch an LLM's context, and score what they answer.
-
-    Flags without a command mean `run`: context-bench --system identity --dataset needle.
-    """
+    """Hold every command."""

@@ -1,6 +1,7 @@
-"""What is installed, written for a person: a line or a block for each component, wrapped and never cut.
+"""What is installed, written for a person: a line or a block for each component, wrapped and never cut; and all commands.
 
-``plugins list`` without a choice among the components comes here before click is imported, which takes a third of its time.
+``plugins list`` without a choice among the components, and ``--help``, come here before click is imported, which takes a
+third of their time.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from context_bench.cli import ABOUT, COMMANDS
 from context_bench.console import printable, say, styled, width, wrapped, write_json
+from context_bench.errors import ContextBenchError
 from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, OPTIONAL, Catalog, Component
 from context_bench.plugins.description import describe
 from context_bench.plugins.discovery import discover
@@ -30,11 +33,69 @@ def list_plainly(flags: Iterable[str], sources: list[str]) -> None:
         UnknownNameError: The environment or the project file names what nobody has heard of.
     """
     flags = set(flags)
+    catalog = _installed(sources)
+    tell_components(catalog, catalog.components, "--json" in flags, bool(flags & {"-v", "--verbose"}))
+
+
+def _installed(sources: list[str]) -> Catalog:
     settings = PluginSettings.read(load_project().get("plugins", {}), os.environ)
     catalog = discover(settings)
     sources += [PROJECT_FILE, *catalog.sources]
     settings.require_known(component.names for component in catalog)
-    tell_components(catalog, catalog.components, "--json" in flags, bool(flags & {"-v", "--verbose"}))
+    return catalog
+
+
+def help_plainly(sources: list[str]) -> bool:
+    """Write the help of the whole command line as click does; return False where that is left to click.
+
+    Args:
+        sources: Gets every file and folder that decided what is installed, and with what settings.
+    """
+    told = os.environ.get("COLUMNS", "0")
+    if not (told.isascii() and told.isdecimal()):
+        return False
+    columns = max(50, min(80, width()) - 2)
+    try:
+        about = [line for text in ABOUT.split("\n") for line in _broken(text, columns - 2) or [""]]
+        lines = [_HEAD, *(f"  {line}".rstrip() for line in about), "", "Options:", *_definitions(_OPTIONS, columns)]
+        for heading, rows in _installed(sources).command_rows("", {name: told for name, (_, told) in COMMANDS.items()}):
+            lines += ["", f"{heading}:", *_definitions(rows, columns)]
+    except (ContextBenchError, _LeftToClickError):
+        return False
+    say("\n".join(lines))
+    return True
+
+
+class _LeftToClickError(Exception):
+    """A text that click breaks by rules of its own."""
+
+
+def _definitions(rows: Sequence[tuple[str, str]], columns: int) -> Iterator[str]:
+    """Yield the lines of terms and what is told of them, in two columns."""
+    terms = [printable(term, lines=False) for term, _ in rows]
+    first = min(30, max(map(len, terms))) + 2
+    for term, (_, told) in zip(terms, rows):
+        lines = _broken(told, max(10, columns - first - 2))
+        fits = lines and len(term) <= first - 2
+        yield f"  {term.ljust(first)}{lines.pop(0)}" if fits else f"  {term}"
+        yield from (f"  {'':{first}}{line}" for line in lines)
+
+
+def _broken(text: str, columns: int) -> list[str]:
+    if not text.isprintable() or text[:1].isspace():
+        raise _LeftToClickError
+    if len(text) <= columns:
+        return [text.rstrip()] if text else []
+    from textwrap import TextWrapper
+
+    wrapper = TextWrapper(columns)
+    if any(len(chunk) > columns for chunk in wrapper._split(text)):
+        raise _LeftToClickError
+    return wrapper.wrap(text)
+
+
+_HEAD = "Usage: context-bench [OPTIONS] COMMAND [ARGS]...\n"
+_OPTIONS = [("--version", "Show the version and exit."), ("-h, --help", "Show this message and exit.")]
 
 
 def tell_components(catalog: Catalog, shown: Sequence[Component], as_json: bool, verbose: bool) -> None:
@@ -125,14 +186,10 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
         yield wrapped("wired to", _wiring(component))
         yield wrapped("scores", _scores(component))
     elif component.kind == "datasets" and facts:
-        if facts.configs:
-            yield wrapped("configs", ", ".join(facts.configs))
-        if facts.tags:
-            yield wrapped("tags", ", ".join(facts.tags))
-        if facts.licence:
-            yield wrapped("licence", facts.licence)
-        if facts.files:
-            yield wrapped("files", " ".join(facts.files))
+        lists = {"configs": ", ".join(facts.configs), "tags": ", ".join(facts.tags), "licence": facts.licence}
+        for label, told in {**lists, "files": " ".join(facts.files)}.items():
+            if told:
+                yield wrapped(label, told)
         yield wrapped("scored by", ", ".join(scorers(component, catalog)) or "no installed evaluator")
     elif component.kind == "systems" and facts:
         yield wrapped("kind", facts.system_kind)

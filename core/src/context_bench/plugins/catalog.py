@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -62,9 +63,12 @@ class Distribution(NamedTuple):
 @lru_cache(maxsize=256)
 def _sha256(source: bytes) -> str:
     """Return a digest once for the many components of a manifest."""
-    from hashlib import sha256
+    from importlib import import_module
 
-    return sha256(source).hexdigest()
+    for name in ("_sha2", "_sha256", "hashlib"):  # the last brings in OpenSSL, a third of an empty start
+        with suppress(ImportError):
+            return str(import_module(name).sha256(source).hexdigest())
+    raise AssertionError("Python has no SHA-256")
 
 
 class Component(NamedTuple):
@@ -265,6 +269,35 @@ class Catalog:
         if len(usable) > 1:
             raise contested(kind, name, [component.id for component in usable])
         return (usable or [c for c in found if c.state != BLOCKED] or found)[0]
+
+    def commands(self, words: str, own: Container[str]) -> Iterator[Component]:
+        """Yield the commands that packages add to a group.
+
+        Args:
+            words: The words before the names of its commands; empty at the top.
+            own: The names of core's commands in it, which nobody takes.
+        """
+        for component in self.of_kind("commands"):
+            said, is_free = component.said, component.name not in own
+            if component.facts and said.extends is None and (said.parent or "") == words and is_free:
+                yield component
+
+    def absent_commands(self, words: str, own: Container[str]) -> dict[str, tuple[str, str]]:
+        """Return summary and distribution of the commands of ours that a group does not have here, by all their words."""
+        from context_bench.plugins.first_party import COMMANDS
+
+        here = {f"{words} {component.name}".strip() for component in self.commands(words, own)}
+        return {name: told for name, told in COMMANDS.items() if name.rpartition(" ")[0] == words and name not in here}
+
+    def command_rows(self, words: str, own: Mapping[str, str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Yield the headings of what the help of a group lists, each with names and summaries; ``own`` gives core's."""
+        told = [
+            (c.name, ("" if c.state == OK else f"[{c.state}] ") + c.said.summary) for c in self.commands(words, own)
+        ]
+        absent = self.absent_commands(words, own).items()
+        missing = [(name.rpartition(" ")[2], f"{said} `{install_line(home)}`") for name, (said, home) in absent]
+        headed = (("Commands", [*own.items(), *told]), ("Not installed", missing))
+        yield from ((heading, rows) for heading, rows in headed if rows)
 
     def suffixes(self, kind: str) -> dict[str, list[Component]]:
         """Return the components of a kind that say whose files end so: usable ones, or where there is none, the others."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from context_bench.plugins.catalog import Component, singular
-from context_bench.plugins.component_metadata import WireRule
+from context_bench.plugins.component_metadata import Score, SummaryValue, WireRule
+from context_bench.plugins.options import Option
 
 _OF_EVERY_KIND = (
     "summary",
@@ -55,24 +55,24 @@ def describe(component: Component) -> dict[str, Any]:
     }
     if facts is None:
         return told
-    options = {
-        name: {key: getattr(option._replace(default=None) if option.secret else option, key) for key in _OF_OPTION}
-        for name, option in facts.options.items()
-    }
-    found = {**facts._asdict(), "options": options}
     names = (*_OF_EVERY_KIND, *_OF_KIND.get(component.kind, ()))
-    told |= {_CALLED.get(name, name): _plain(found[name]) for name in names}
+    told |= {_CALLED.get(name, name): _plain(getattr(facts, name)) for name in names}
     if component.kind == "hooks":
         told["active"] = "installed" if facts.only_watches else "named"
     return told
 
 
 def _plain(value: Any) -> Any:
-    """Return what a manifest says as JSON-like values; a rule as a sentence."""
+    """Return what a manifest says as JSON-like values; a rule as a sentence, an option without its secret."""
+    if isinstance(value, str | int | float | None):  # most are
+        return value
     if isinstance(value, WireRule):
         return str(value)
-    if hasattr(value, "_asdict"):
+    if isinstance(value, Option):
+        value = value._replace(default=None) if value.secret else value
+        return {name: _plain(getattr(value, name)) for name in _OF_OPTION}
+    if isinstance(value, Score | SummaryValue):
         value = value._asdict()
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, tuple | list) else value

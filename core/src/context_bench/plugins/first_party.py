@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-__read_by_import__ = (str(Path(__file__).with_suffix(".json")),)
-_HELD: dict[str, Any] = json.loads(Path(*__read_by_import__).read_bytes())
+__read_by_import__ = (__file__.removesuffix(".py") + ".json",)
+with open(*__read_by_import__, "rb") as _file:
+    _HELD: dict[str, Any] = json.load(_file)
 
 
 def _pairs(table: dict[str, list[str]]) -> dict[str, tuple[str, str]]:

@@ -8,11 +8,13 @@ something that a stranger wrote: see :mod:`context_bench.plugins.installed`.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 GROUP_PREFIX = "context_bench."
+_OF_A_NAME = re.compile("[A-Za-z0-9._-]*")
 _UNQUOTED = str.maketrans("", "", "\"' ()")
 _MOST_ENTRY_POINTS = 1000
 _OUR_FINDERS = ("_frozen_importlib", "_frozen_importlib_external", "importlib_metadata")
@@ -246,8 +248,7 @@ def requirements(copy: Copy) -> dict[str, set[str]]:
         if line.startswith("Requires-Dist:"):
             requirement, _, condition = line[len("Requires-Dist:") :].partition(";")
             requirement = requirement.strip()
-            end = next((i for i, letter in enumerate(requirement) if not _is_of_a_name(letter)), None)
-            name = requirement[:end]
+            name = requirement[: _OF_A_NAME.match(requirement).end()]  # type: ignore[union-attr]
             if not (name[:1].isalnum() and name[-1:].isalnum()) or requirement[len(name) :][:1] not in " \t<>=!~[(@,":
                 raise UnreadableDistributionError(
                     f"its METADATA requires {requirement!r}, which is no name of a package"
@@ -307,10 +308,6 @@ def _has_metadata(copy: Copy) -> bool:
         return True
 
 
-def _is_of_a_name(letter: str) -> bool:
-    return letter.isascii() and (letter.isalnum() or letter in "-_.")
-
-
 def _is_same(folder: str, other: str) -> bool:
     return folder == other or os.path.realpath(folder) == os.path.realpath(other)
 
@@ -365,7 +362,7 @@ def read_toml(source: bytes) -> dict[str, Any]:
     if _is_too_dotted(source):
         raise UnreadableFileError("no valid TOML: its keys are nested too deeply")
     try:
-        return tomli.loads(source.decode("utf-8-sig"))
+        return tomli.loads(source.removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
     except RecursionError:
         raise UnreadableFileError("no valid TOML: its lists or tables are nested too deeply") from None
     except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and numbers of thousands of digits
@@ -374,6 +371,9 @@ def read_toml(source: bytes) -> dict[str, Any]:
 
 def _is_too_dotted(source: bytes) -> bool:
     """Whether reading the text would take seconds: for a dotted key that takes the square of its parts."""
+    every, lines = source.count(b"."), source.count(b"\n") + 1
+    if every * (every + lines) <= _MOST_STEPS:
+        return False
     dots = [line.count(b".") for line in source.split(b"\n")]
     return sum(count * count for count in dots) + max(dots) * len(dots) > _MOST_STEPS
 

@@ -10,15 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from context_bench.plugins import manifest_fields
-from context_bench.plugins.component_metadata import (
-    EXTENSIBLE,
-    HOOKS,
-    KINDS,
-    PART_KINDS,
-    Facts,
-    Score,
-    SummaryValue,
-)
+from context_bench.plugins.component_metadata import EXTENSIBLE, HOOKS, KINDS, PART_KINDS, Facts, Score, SummaryValue
 from context_bench.plugins.installed import UnreadableFileError, read_toml
 from context_bench.plugins.manifest_fields import Table, boolean, integer, kind_of, mapping, one_of, text, texts
 from context_bench.plugins.options import OPTION_TYPES, Option
@@ -151,9 +143,8 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
         table.take("more_options", boolean, False),
         table.take("extra", manifest_fields.word, None),
         uses=table.take("uses", texts, ()),
+        **(_MORE[kind](table) if kind in _MORE else {}),
     )
-    if kind in _MORE:
-        facts = facts._replace(**_MORE[kind](table))
     table.close()
     return facts
 
@@ -266,6 +257,8 @@ _MORE = {
     "metrics": _metric,
 }
 
+_OPTION_TYPE = one_of(*OPTION_TYPES)
+_BETTER, _AGGREGATE = one_of("higher", "lower", "neither"), one_of("mean", "sum", "none")
 FORMATS = ("score", "percent", "count", "money", "factor", "seconds", "number")
 
 
@@ -275,8 +268,8 @@ def _summary_value(name: str, table: Table) -> SummaryValue:
     return SummaryValue(
         table.take("heading", text, name),
         table.take("format", one_of(*FORMATS), "number"),
-        table.take("better", one_of("higher", "lower", "neither"), "neither"),
-        table.take("aggregate", one_of("mean", "sum", "none"), "none"),
+        table.take("better", _BETTER, "neither"),
+        table.take("aggregate", _AGGREGATE, "none"),
         table.take("order", integer, 500),
         table.take("detail", boolean, False),
     )
@@ -287,8 +280,8 @@ def _score(name: str, table: Table) -> Score:
         table.faults.append(f"{table.path}: a score key is snake_case")
     return Score(
         table.take("range", manifest_fields.value_range, (0.0, 1.0)),
-        table.take("better", one_of("higher", "lower", "neither"), "higher"),
-        table.take("aggregate", one_of("mean", "sum", "none"), "mean"),
+        table.take("better", _BETTER, "higher"),
+        table.take("aggregate", _AGGREGATE, "mean"),
     )
 
 
@@ -297,23 +290,26 @@ def _option(name: str, table: Table) -> Option:
         table.faults.append(
             f"{table.path}: an option is a keyword, in snake_case where its class does not say otherwise"
         )
+    is_secret = is_secret_name(name)
     option = Option(
         name,
-        table.take("type", one_of(*OPTION_TYPES), "str"),
+        table.take("type", _OPTION_TYPE, "str"),
         help=table.take("help", text, "", required=True),
-        secret=table.take("secret", boolean, is_secret_name(name)),
+        secret=table.take("secret", boolean, is_secret),
         flag=table.take("flag", manifest_fields.flag, None),
         env=table.take("env", text, None),
         required=table.take("required", boolean, False),
         bare=table.take("bare", text, None),
         key=table.take("key", text, None),
     )
-    if is_secret_name(name) and not option.secret and name != "key":  # which is a place in a table, too
+    if is_secret and not option.secret and name != "key":  # which is a place in a table, too
         table.warnings.append(
             f"{table.at('secret')}: false, though only secrets are called {name}: give it another name"
         )
-    option = option._replace(choices=table.take("choices", lambda found: manifest_fields.choices(found, option), ()))
-    return option._replace(default=table.take("default", lambda found: manifest_fields.fitting(found, option), None))
+    if choices := table.take("choices", lambda found: manifest_fields.choices(found, option), ()):
+        option = option._replace(choices=choices)
+    default = table.take("default", lambda found: manifest_fields.fitting(found, option), None)
+    return option if default is None else option._replace(default=default)
 
 
 def _is_component_name(name: str) -> bool:

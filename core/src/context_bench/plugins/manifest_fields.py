@@ -35,13 +35,14 @@ class Table:
         self, key: str, read: Callable[[Any], Read], default: Default, *, required: bool = False
     ) -> Read | Default:
         """Return the value of a key, or the default when it is missing or does not fit."""
-        self.asked.append(key)
-        if key not in self.body:
+        asked, body = self.asked, self.body
+        asked.append(key)
+        if key not in body:
             if required:
                 self.faults.append(f"{self.at(key)}: missing")
             return default
         try:
-            return read(self.body[key])
+            return read(body[key])
         except FaultError as fault:
             self.faults.append(f"{self.at(key)}{fault.below}: {fault}")
             return default
