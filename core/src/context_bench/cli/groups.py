@@ -13,7 +13,7 @@ from context_bench.cli import ABOUT, COMMANDS
 from context_bench.cli.options import catalog_of_environment
 from context_bench.console import printable
 from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
-from context_bench.plugins.catalog import OK, Component, install_line
+from context_bench.plugins.catalog import OK, Component, absent_commands, command_rows, commands, install_line
 from context_bench.plugins.loading import load
 
 
@@ -68,7 +68,7 @@ class CommandGroup(click.Group):
         name = args[0]
         if name not in self.own() and not name.startswith("-") and self.get_command(ctx, name) is None:
             words = f"{self.words} {name}".strip()
-            absent = self.absent()
+            absent = absent_commands(catalog_of_environment(), self.words, self.own())
             if words in absent:
                 _, distribution = absent[words]
                 raise ConfigurationError(
@@ -87,17 +87,13 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with their summaries; nothing is imported."""
-        for heading, rows in catalog_of_environment().command_rows(self.words, self.own()):
+        for heading, rows in command_rows(catalog_of_environment(), self.words, self.own()):
             with formatter.section(heading):
                 formatter.write_dl([(printable(name, lines=False), told) for name, told in rows])
 
     def declared(self) -> Iterator[Component]:
         """Return the commands that packages add to this group."""
-        return catalog_of_environment().commands(self.words, self.own())
-
-    def absent(self) -> dict[str, tuple[str, str]]:
-        """Return summary and distribution of the commands of ours that are not installed, by their words."""
-        return catalog_of_environment().absent_commands(self.words, self.own())
+        return commands(catalog_of_environment(), self.words, self.own())
 
 
 def _loaded(found: list[Component]) -> click.Command:

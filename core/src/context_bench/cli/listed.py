@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from context_bench.cli import ABOUT, COMMANDS
 from context_bench.console import printable, say, styled, width, wrapped, write_json
 from context_bench.errors import ContextBenchError
-from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, OPTIONAL, Catalog, Component
+from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, OPTIONAL, Catalog, Component, command_rows
 from context_bench.plugins.description import describe
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import CORE, PROJECT_FILE, PluginSettings, load_project
@@ -58,7 +58,8 @@ def help_plainly(sources: list[str]) -> bool:
     try:
         about = [line for text in ABOUT.split("\n") for line in _broken(text, columns - 2) or [""]]
         lines = [_HEAD, *(f"  {line}".rstrip() for line in about), "", "Options:", *_definitions(_OPTIONS, columns)]
-        for heading, rows in _installed(sources).command_rows("", {name: told for name, (_, told) in COMMANDS.items()}):
+        own = {name: summary for name, (_, summary) in COMMANDS.items()}
+        for heading, rows in command_rows(_installed(sources), "", own):
             lines += ["", f"{heading}:", *_definitions(rows, columns)]
     except (ContextBenchError, _LeftToClickError):
         return False
@@ -72,12 +73,11 @@ class _LeftToClickError(Exception):
 
 def _definitions(rows: Sequence[tuple[str, str]], columns: int) -> Iterator[str]:
     """Yield the lines of terms and what is told of them, in two columns."""
-    terms = [printable(term, lines=False) for term, _ in rows]
-    first = min(30, max(map(len, terms))) + 2
-    for term, (_, told) in zip(terms, rows):
+    rows = [(printable(term, lines=False), told) for term, told in rows]
+    first = min(30, max(len(term) for term, _ in rows)) + 2
+    for term, told in rows:
         lines = _broken(told, max(10, columns - first - 2))
-        fits = lines and len(term) <= first - 2
-        yield f"  {term.ljust(first)}{lines.pop(0)}" if fits else f"  {term}"
+        yield f"  {term.ljust(first)}{lines.pop(0)}" if lines and len(term) <= first - 2 else f"  {term}"
         yield from (f"  {'':{first}}{line}" for line in lines)
 
 

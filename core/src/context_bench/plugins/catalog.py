@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -65,10 +65,11 @@ def _sha256(source: bytes) -> str:
     """Return a digest once for the many components of a manifest."""
     from importlib import import_module
 
-    for name in ("_sha2", "_sha256", "hashlib"):  # the last brings in OpenSSL, a third of an empty start
-        with suppress(ImportError):
-            return str(import_module(name).sha256(source).hexdigest())
-    raise AssertionError("Python has no SHA-256")
+    try:
+        found = import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256")
+    except ImportError:
+        found = import_module("hashlib")  # which brings in OpenSSL, a third of an empty start
+    return str(found.sha256(source).hexdigest())
 
 
 class Component(NamedTuple):
@@ -270,35 +271,6 @@ class Catalog:
             raise contested(kind, name, [component.id for component in usable])
         return (usable or [c for c in found if c.state != BLOCKED] or found)[0]
 
-    def commands(self, words: str, own: Container[str]) -> Iterator[Component]:
-        """Yield the commands that packages add to a group.
-
-        Args:
-            words: The words before the names of its commands; empty at the top.
-            own: The names of core's commands in it, which nobody takes.
-        """
-        for component in self.of_kind("commands"):
-            said, is_free = component.said, component.name not in own
-            if component.facts and said.extends is None and (said.parent or "") == words and is_free:
-                yield component
-
-    def absent_commands(self, words: str, own: Container[str]) -> dict[str, tuple[str, str]]:
-        """Return summary and distribution of the commands of ours that a group does not have here, by all their words."""
-        from context_bench.plugins.first_party import COMMANDS
-
-        here = {f"{words} {component.name}".strip() for component in self.commands(words, own)}
-        return {name: told for name, told in COMMANDS.items() if name.rpartition(" ")[0] == words and name not in here}
-
-    def command_rows(self, words: str, own: Mapping[str, str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """Yield the headings of what the help of a group lists, each with names and summaries; ``own`` gives core's."""
-        told = [
-            (c.name, ("" if c.state == OK else f"[{c.state}] ") + c.said.summary) for c in self.commands(words, own)
-        ]
-        absent = self.absent_commands(words, own).items()
-        missing = [(name.rpartition(" ")[2], f"{said} `{install_line(home)}`") for name, (said, home) in absent]
-        headed = (("Commands", [*own.items(), *told]), ("Not installed", missing))
-        yield from ((heading, rows) for heading, rows in headed if rows)
-
     def suffixes(self, kind: str) -> dict[str, list[Component]]:
         """Return the components of a kind that say whose files end so: usable ones, or where there is none, the others."""
         claims: dict[str, list[Component]] = {}
@@ -330,6 +302,38 @@ class Catalog:
                 distribution = ours[short][1]
                 return f"{short!r} comes with {distribution}: `{install_line(distribution)}`."
         return PACKAGE_HINT
+
+
+def commands(catalog: Catalog, words: str, own: Container[str]) -> Iterator[Component]:
+    """Yield the commands that packages add to a group.
+
+    Args:
+        words: The words before the names of its commands; empty at the top.
+        own: The names of core's commands in it, which nobody takes.
+    """
+    for component in catalog.of_kind("commands"):
+        said, is_free = component.said, component.name not in own
+        if component.facts and said.extends is None and (said.parent or "") == words and is_free:
+            yield component
+
+
+def absent_commands(catalog: Catalog, words: str, own: Container[str]) -> dict[str, tuple[str, str]]:
+    """Return summary and distribution of the commands of ours that a group does not have here, by all their words."""
+    from context_bench.plugins.first_party import COMMANDS
+
+    here = {f"{words} {component.name}".strip() for component in commands(catalog, words, own)}
+    return {name: told for name, told in COMMANDS.items() if name.rpartition(" ")[0] == words and name not in here}
+
+
+def command_rows(catalog: Catalog, words: str, own: Mapping[str, str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield the headings of what the help of a group lists, each with names and summaries; ``own`` gives core's."""
+    told = [
+        (c.name, ("" if c.state == OK else f"[{c.state}] ") + c.said.summary) for c in commands(catalog, words, own)
+    ]
+    absent = absent_commands(catalog, words, own).items()
+    missing = [(name.rpartition(" ")[2], f"{said} `{install_line(home)}`") for name, (said, home) in absent]
+    headed = (("Commands", [*own.items(), *told]), ("Not installed", missing))
+    yield from ((heading, rows) for heading, rows in headed if rows)
 
 
 def edition(version: str, distribution_version: str = "", manifest_sha256: str = "") -> dict[str, str]:

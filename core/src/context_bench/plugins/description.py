@@ -70,7 +70,8 @@ def _plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, Option):
         value = value._replace(default=None) if value.secret else value
-        return {name: _plain(getattr(value, name)) for name in _OF_OPTION}
+        told = {name: getattr(value, name) for name in _OF_OPTION}
+        return {**told, "default": _plain(value.default), "choices": _plain(value.choices)}
     if isinstance(value, Score | SummaryValue):
         value = value._asdict()
     if isinstance(value, dict):
