@@ -12,16 +12,8 @@ from typing import Any, NamedTuple
 from context_bench.plugins.options import Option
 
 KINDS = (
-    "evaluators",
-    "datasets",
-    "systems",
-    "metrics",
-    "reporters",
-    "tokenizers",
-    "hooks",
-    "commands",
-    "run_parts",
-    "flags",
+    *("evaluators", "datasets", "systems", "metrics", "reporters"),
+    *("tokenizers", "hooks", "commands", "run_parts", "flags"),
 )
 """The kinds of component, as manifest tables and as ``context_bench.KIND`` entry-point groups. A run uses each of them."""
 

@@ -99,11 +99,7 @@ class _Package(NamedTuple):
 
 
 def _components(
-    name: str,
-    distributions: list[Copy],
-    installed: Mapping[str, object],
-    settings: PluginSettings,
-    sources: list[str],
+    name: str, distributions: list[Copy], installed: Mapping[str, object], settings: PluginSettings, sources: list[str]
 ) -> Iterator[Component]:
     every = copies(distributions)
     trusted = [copy for copy in every if settings.allow_current_directory or not _is_here(copy.folder)]

@@ -249,12 +249,12 @@ _MORE = {
     "evaluators": _evaluator,
     "datasets": _dataset,
     "systems": _system,
+    "metrics": _metric,
     "reporters": _reporter,
+    "hooks": _hook,
     "commands": _command,
     "run_parts": _run_part,
     "flags": _flag_group,
-    "hooks": _hook,
-    "metrics": _metric,
 }
 
 _OPTION_TYPE = one_of(*OPTION_TYPES)

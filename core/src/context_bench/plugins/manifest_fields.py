@@ -166,15 +166,8 @@ def some_of(*choices: str) -> Callable[[Any], tuple[str, ...]]:
 
 def kind_of(value: Any) -> str:
     """Return what a TOML value is, in words."""
-    kinds = {
-        bool: "a boolean",
-        int: "a whole number",
-        float: "a number",
-        str: "a text",
-        list: "a list",
-        dict: "a table",
-    }
-    return kinds.get(type(value), f"a {type(value).__name__}")
+    kinds = {bool: "boolean", int: "whole number", float: "number", str: "text", list: "list", dict: "table"}
+    return f"a {kinds.get(type(value), type(value).__name__)}"
 
 
 def choices(value: Any, option: Option) -> tuple[Any, ...]:

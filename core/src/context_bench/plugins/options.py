@@ -149,16 +149,8 @@ _EXPECTED = {
     "tables": "a table, or the path of a TOML file with one",
     "words": "a list of texts, or one text with white space between them",
 }
-_TYPES: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (float, int),
-    "bool": (bool,),
-    "path": (str,),
-    "list": (list,),
-    "words": (list,),
-    "tables": (list,),
-}
+_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float, int), "bool": (bool,)}
+_TYPES |= {**dict.fromkeys(("str", "path"), (str,)), **dict.fromkeys(("list", "words", "tables"), (list,))}
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
