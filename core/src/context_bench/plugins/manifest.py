@@ -245,17 +245,8 @@ def _metric(table: Table) -> dict[str, Any]:
     return {"default": table.take("default", boolean, False), "values": table.tables("values", _summary_value)}
 
 
-_MORE = {
-    "evaluators": _evaluator,
-    "datasets": _dataset,
-    "systems": _system,
-    "metrics": _metric,
-    "reporters": _reporter,
-    "hooks": _hook,
-    "commands": _command,
-    "run_parts": _run_part,
-    "flags": _flag_group,
-}
+_MORE = {"evaluators": _evaluator, "datasets": _dataset, "systems": _system, "metrics": _metric, "reporters": _reporter}
+_MORE |= {"hooks": _hook, "commands": _command, "run_parts": _run_part, "flags": _flag_group}
 
 _OPTION_TYPE = one_of(*OPTION_TYPES)
 _BETTER, _AGGREGATE = one_of("higher", "lower", "neither"), one_of("mean", "sum", "none")
