@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench_command import Command, CommandExitError, CommandOutputError, CommandTimeoutError
+from context_bench_command.processes import Process
 
 Script = Callable[..., list[str]]
 WORKER = """
@@ -34,7 +37,7 @@ WORKER = """
         }.get(question, {"id": request["id"], "response": f"said {question}"})
         print("no JSON" if question == "noise" else json.dumps(said), flush=True)
 """
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def worker(script: Script, **options: Any) -> Command:
@@ -73,6 +76,35 @@ def test_a_program_that_fails_is_replaced_and_only_its_row_is_lost(
     assert asked.process({"question": "b"}) == {"response": "said b"}
     assert started() == programs
     asked.close()
+
+
+def test_the_pipe_that_somebody_reads_keeps_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that is about to read from a number must not find another program's pipe there."""
+    about, go = threading.Event(), threading.Event()
+    real = os.read
+
+    def read(number: int, size: int) -> bytes:
+        if threading.current_thread() is not reader:
+            return real(number, size)
+        piece = real(number, size)
+        about.set()
+        assert go.wait(PATIENCE)
+        return piece
+
+    process = Process(["cat"], None, dict(os.environ))
+    stdout = process._process.stdout
+    assert stdout is not None
+    reader = threading.Thread(target=lambda: list(process.pieces()), daemon=True)
+    monkeypatch.setattr(os, "read", read)
+    reader.start()
+    process.stdin.write(b"x\n")
+    process.stdin.flush()
+    assert about.wait(PATIENCE)
+    process.end()
+    assert not stdout.closed
+    go.set()
+    reader.join(PATIENCE)
+    assert stdout.closed
 
 
 def test_a_program_that_is_too_slow_is_killed(script: Script) -> None:

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from select import select
 from struct import Struct
@@ -104,6 +105,7 @@ class Children:
 
     def _forget(self, child: _Child) -> None:
         child.close()
+        child.release()
         with self._lock:
             self._children.discard(child)
 
@@ -154,15 +156,14 @@ class _Child:
         """Kill the process."""
         with self._lock:
             self.is_dead = True
-            process = self._process
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    try:
-                        pipe.close()
-                    except OSError:
-                        pass
+            self._process.kill()
+            self._process.wait()
+
+    def release(self) -> None:
+        """Close its pipes, on the thread that reads: for another their numbers might be those of other pipes right after."""
+        for pipe in filter(None, (self._process.stdin, self._process.stdout)):
+            with suppress(OSError):
+                pipe.close()
 
     def _send(self, message: bytes) -> None:
         assert self._process.stdin is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 from collections.abc import Mapping, Sequence
 from threading import Event, Thread
@@ -12,7 +11,6 @@ from time import monotonic, sleep
 from context_bench_command.errors import CommandExitError, CommandOutputError, CommandTimeoutError, StandardError
 from context_bench_command.processes import Process
 
-_PIECE = 64 * 1024
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
 _LEFT_OVER = 2.0
 
@@ -120,13 +118,12 @@ class _Reading:
     def _read(self, process: Process, largest: int) -> None:
         size = 0
         try:
-            with contextlib.suppress(OSError, ValueError):
-                while piece := os.read(process.stdout.fileno(), _PIECE):
-                    size += len(piece)
-                    if size > largest:
-                        self.is_too_much = True
-                        return
-                    self._pieces.append(piece)
+            for piece in process.pieces():
+                size += len(piece)
+                if size > largest:
+                    self.is_too_much = True
+                    return
+                self._pieces.append(piece)
         finally:
             self.has_ended.set()
 

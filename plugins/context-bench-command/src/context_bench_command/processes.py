@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from context_bench_command.errors import CommandMissingError, StandardError
@@ -69,11 +69,15 @@ class Process:
         assert self._process.stdin is not None
         return self._process.stdin
 
-    @property
-    def stdout(self) -> IO[bytes]:
-        """Where it writes."""
+    def pieces(self) -> Iterator[bytes]:
+        """Yield what it writes to standard output, to one thread only.
+
+        Who reads closes the pipe, and nobody else: its number may be that of another program's pipe right after.
+        """
         assert self._process.stdout is not None
-        return self._process.stdout
+        with contextlib.suppress(OSError, ValueError), self._process.stdout as pipe:
+            while piece := os.read(pipe.fileno(), _PIECE):
+                yield piece
 
     @property
     def has_ended(self) -> bool:
@@ -97,9 +101,8 @@ class Process:
                     self._process.wait(_PATIENCE)
                 _running.discard(self)
                 self._reader.join(_PATIENCE)
-                for pipe in (self.stdin, self.stdout):
-                    with contextlib.suppress(OSError, ValueError):
-                        pipe.close()
+                with contextlib.suppress(OSError, ValueError):
+                    self.stdin.close()
         return self._process.returncode if self._process.returncode is not None else -int(signal.SIGTERM)
 
     def stderr(self, hide: Sequence[str] = ()) -> StandardError | None:

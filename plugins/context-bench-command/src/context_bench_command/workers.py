@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import weakref
 from collections.abc import Mapping, Sequence
 from itertools import count
@@ -21,8 +20,6 @@ from typing import Any
 from context_bench_command.errors import CommandExitError, CommandOutputError, CommandTimeoutError
 from context_bench_command.once import ending, last_words
 from context_bench_command.processes import Process
-
-_PIECE = 64 * 1024
 
 
 class Workers:
@@ -145,14 +142,13 @@ class _Worker:
 
     def _read(self) -> None:
         rest = b""
-        with contextlib.suppress(OSError, ValueError):
-            while piece := os.read(self.process.stdout.fileno(), _PIECE):
-                *lines, rest = (rest + piece).split(b"\n")
-                for line in lines:
-                    self._lines.put(line)
-                if len(rest) > self._largest:
-                    self._lines.put(rest)
-                    break
+        for piece in self.process.pieces():
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                self._lines.put(line)
+            if len(rest) > self._largest:
+                self._lines.put(rest)
+                break
         self._lines.put(None)
 
     def _write(self, request: bytes) -> None:
