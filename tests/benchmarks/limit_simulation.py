@@ -140,8 +140,9 @@ def run(
     tokens: int = 0,
     limiter: Limiter | None = None,
     begins: float = 1000.0,
+    settle: float = 1.0,
 ) -> Outcome:
-    """Ask a server as fast as a limiter allows, for five windows and 200 requests after the first window.
+    """Ask a server as fast as a limiter allows, for five windows and 200 requests after the first ones.
 
     Args:
         server: The server.
@@ -151,10 +152,12 @@ def run(
         tokens: Tokens of a request on average, where the server counts these; 0 where it counts requests.
         limiter: Asks; None makes one that knows nothing.
         begins: When it begins by the simulated clock.
+        settle: Windows at the beginning of which no answer counts.
     """  # fmt: skip
     random = Random(1)
     now = [begins]
-    end = begins + max(6 * server.window, 200 / rate + server.window)
+    counted = begins + settle * server.window
+    end = counted + max(5 * server.window, 200 / rate)
     limiter = limiter or Limiter(max(64, ceil(3 * rate * latency) + 8), gentle=True, grows=False)
     limiter._clock = lambda: now[0]
     asking: list[tuple[float, int, bool, int, float, Mapping[str, str] | None, float | None]] = []
@@ -174,7 +177,7 @@ def run(
                 refused += 1
                 first = now[0] if first is None else first
                 burst += now[0] <= first + REFUSAL
-            elif now[0] >= begins + server.window:
+            elif now[0] >= counted:
                 answered += amount
             headers = _headers(server.limit, left, reset, bool(tokens)) if says == "ratelimit" else None
             asked = None if is_answered or says == "nothing" else float(ceil(again))
@@ -190,7 +193,7 @@ def run(
                 limiter.answered(now[0] - began, spent, headers, int(0.7 * spent))
             else:
                 limiter.refused(asked, now[0] - began, headers)
-    share = answered / ((end - begins - server.window) * server.limit / server.window)
+    share = answered / ((end - counted) * server.limit / server.window)
     return Outcome(share, refused, burst, sent)
 
 

@@ -126,6 +126,23 @@ def test_the_rate_recovers_when_the_server_allows_more() -> None:
     assert limiter.rate > 1.5 * before
 
 
+@pytest.mark.parametrize("says", ["nothing", "Retry-After"])
+@pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
+@pytest.mark.parametrize("factor", [2, 4])
+@pytest.mark.parametrize("pause", [0.0, 7000.0])
+@pytest.mark.parametrize(("limit", "window"), [(50, 10.0), (200, 10.0), (60, 30.0), (50, 60.0)])
+def test_a_limit_that_rises_is_found_within_thirty_windows(
+    limit: int, window: float, pause: float, factor: int, kind: str, says: str
+) -> None:
+    limiter = Limiter(256, gentle=True, grows=False)
+    run(Server(limit, window, kind), limit / window, 0.5, says, limiter=limiter)
+    begins = limiter._clock() + pause
+    raised = Server(factor * limit, window, kind)
+    found = run(raised, factor * limit / window, 0.5, says, limiter=limiter, begins=begins, settle=30.0)
+    assert found.share >= 0.75, found
+    assert found.refused <= 0.03 * found.sent + max(found.burst, 8), found
+
+
 def test_the_rate_falls_when_the_server_allows_less() -> None:
     limiter = Limiter(64, gentle=True, grows=False)
     run(Server(50, 1.0, "sliding"), 50.0, 0.1, "nothing", limiter=limiter)

@@ -155,7 +155,7 @@ def _call(arguments: list[str], sources: list[str]) -> int:
         tell(f"Error: {error.format_message()}")
         return error.exit_code
     except click.Abort as error:
-        signalled = error.__cause__
+        signalled = error.__cause__ or error.__context__  # click 8.1 hides what it caught
         raise (signalled if isinstance(signalled, KeyboardInterrupt) else KeyboardInterrupt()) from None
     finally:
         sources.extend(catalogs.sources)

@@ -31,7 +31,7 @@ _LEAST_FREEZE, _SHARE_OF_WINDOW = 0.3, 0.05
 _LONGEST_FREEZE = 300.0
 _NEAR, _STEP, _UNSURE_STEP, _LARGEST_STEP = 0.99, 0.02, 0.08, 0.25
 _UNSURE_QUIET, _QUIET_REQUESTS = 10.0, 8.0
-_PATIENCE, _LONGEST_PATIENCE = 8.0, 64.0
+_PATIENCE, _LONGEST_PATIENCE, _SHORTEST_PATIENCE = 8.0, 64.0, 2.0
 _FEW, _FEW_OF_TOKENS = 5.0, 20.0
 _FULL = 0.7
 _SPAN = 5.0
@@ -42,6 +42,7 @@ _LEFT_OVER, _MANY_ENOUGH = 3.0, 30.0
 _RARE, _FALL_OF_RARE = 3.0, 0.98
 _OVERSHOT, _LASTED = 1.005, 1.5
 _DOUBTS, _TOLD_FALL = 3, 0.98
+_PAUSE = 30.0
 
 
 class Rates:
@@ -58,7 +59,7 @@ class Rates:
         self.refusals = 0
         self._window: float | None = learned.get("window")
         self._estimates = Estimates()
-        self._cycle = 0.0  # when the endpoint last let go
+        self._cycle = self._latest = 0.0  # when the endpoint last let go, and was last asked
         self._began: float | None = None
         self._released: list[float] = []  # such moments
         self._refusals: list[float] = []  # first refusals, each before one of them
@@ -77,7 +78,7 @@ class Rates:
         self._changed_at = 0.0
         self._step, self._patience = _STEP, _PATIENCE
         self._ceiling: float | None = None
-        self._is_unsure = False
+        self._is_unsure = self._is_beyond = False
         self._crept = 1.0
 
     def learned(self) -> dict[str, Any]:
@@ -99,7 +100,11 @@ class Rates:
     def sent(self, now: float, tokens: float) -> None:
         """Take note that a request is sent."""
         if self._began is None:
-            self._began = self._cycle = self._changed_at = now
+            self._began = self._cycle = self._changed_at = self._latest = now
+        if now - self._latest > _PAUSE + _SPAN * (self._window or 0.0) + self._latency:  # no mean goes over a pause
+            self._cycle = self._changed_at = now
+            self._released, self._refusals = [now], [now]
+        self._latest = now
         self._estimates.note(tokens)
         self.requests.spend(now, 1.0)
         self.tokens.spend(now, self._estimates.charge(tokens))
@@ -220,7 +225,7 @@ class Rates:
             self._refusals.append(frozen_at)
             self._cycle = again
         self._changed_at = self._frozen_before = again
-        self._crept = 1.0
+        self._crept, self._is_beyond = 1.0, False
         self._frozen_at, self._probe = None, None
         self.requests.restart(now)
         self.tokens.restart(now)
@@ -343,12 +348,13 @@ class Rates:
         self.tokens.slow_down(factor)
 
     def _creep(self, now: float) -> None:
-        """Give a little more after a quiet time: soon up to what was found, later and slowly beyond it."""
+        """Give a little more after a quiet time: soon up to what was found, later beyond it, and soon again while that lasts."""
         pace, ceiling = self.requests.pace, self._ceiling
         if self._frozen_at is not None or pace is None:
             return
         is_below = ceiling is not None and pace < _NEAR * ceiling
-        patience = 1.0 if is_below or self._is_unsure else self._patience
+        beyond = _SHORTEST_PATIENCE if self._is_beyond else self._patience
+        patience = 1.0 if is_below or self._is_unsure else beyond
         quiet = patience * max(1.0, self._window or 1.0, 2.0 * self._latency if patience > 1.0 else 0.0)
         if self._is_unsure:
             quiet = min(quiet, _UNSURE_QUIET)
@@ -359,7 +365,8 @@ class Rates:
         if is_below and ceiling is not None and not self._is_unsure:
             factor = min(factor, _NEAR * ceiling / pace + 1e-6)
         elif not is_below:
-            self._step = min(_LARGEST_STEP, 1.5 * self._step)
+            self._step = min(_LARGEST_STEP, (2.0 if self._is_beyond else 1.5) * self._step)
+            self._is_beyond = True
         self._crept = factor
         self.requests.speed_up(factor)
         self.tokens.speed_up(factor)
