@@ -57,6 +57,7 @@ from context_bench.systems import OpenAIProxy
 from stopped import One, Busy, Exits
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background may start without it
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and one that outlives its terminal without this
 url, path, rows, workers, evaluator, dies = sys.argv[1:]
 
 def examples():
