@@ -25,7 +25,7 @@ from context_bench.bench.specs import SystemSpec
 from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.catalog import Catalog
-from context_bench.runner.endpoints import endpoint_of, with_conversations
+from context_bench.runner.systems import endpoint_of, with_conversations
 from context_bench.runs import Run
 
 if TYPE_CHECKING:

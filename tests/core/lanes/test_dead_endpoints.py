@@ -12,8 +12,8 @@ from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.records import Failure
 from context_bench.runner import admission
-from context_bench.runner.failures import Breaker
 from context_bench.runner.growth import FULL, Trial
+from context_bench.runner.stopping import Breaker
 from context_bench.store.keys import RowId
 from context_bench.store.stored_rows import StoredRow
 
@@ -201,7 +201,7 @@ def test_an_example_that_no_system_can_answer_stops_nothing() -> None:
 
 
 def test_identifiers_of_requests_make_no_other_cause() -> None:
-    from context_bench.runner.failures import DeadSystemError
+    from context_bench.runner.stopping import DeadSystemError
 
     breaker = Breaker(None)
     rows = [failing(0, place, f"500: no (request req_{place}AbCdEf, 8f{place}a-bc12-de)") for place in range(10)]

@@ -23,7 +23,7 @@ from pathlib import Path
 from context_bench import evaluate
 from context_bench.bench import rescoring, run, runs
 from context_bench.errors import RunStoppedError
-from context_bench.runner import loop, stopping, stored_jobs
+from context_bench.runner import stopping, stored_jobs, work
 from context_bench.store.rescored import Rescoring
 from context_bench.store.runfile import RunFile
 
@@ -73,13 +73,13 @@ def run(script: str, path: Path, name: str, *arguments: str) -> subprocess.Compl
 MOMENTS = {
     "as it begins": "before(RunFile, 'expect'); session(Plain())",
     "as limits are read": "before(run.Run, '_admission'); session(Plain())",
-    "between two loops": "before(loop.Loop, 'run'); session(Plain())",
+    "between two loops": "before(work.Loop, 'run'); session(Plain())",
     "as systems are closed": "before(run, 'close_systems'); session(Plain())",
     "as headlines are settled": "before(RunFile, 'settle_headlines'); session(Plain())",
     "as the end is told": "before(run.Run, '_tell_end'); session(Plain())",
-    "twice, and once more as hooks are told": "before(loop.Loop, 'run'); before(run.Run, '_tell_end'); session(Plain())",
-    "and again as the end is recorded": "before(loop.Loop, 'run'); before(RunFile, 'finish', 3); session(Plain())",
-    "and again as the file is closed": "before(loop.Loop, 'run'); before(RunFile, 'seal', 3); session(Plain())",
+    "twice, and once more as hooks are told": "before(work.Loop, 'run'); before(run.Run, '_tell_end'); session(Plain())",
+    "and again as the end is recorded": "before(work.Loop, 'run'); before(RunFile, 'finish', 3); session(Plain())",
+    "and again as the file is closed": "before(work.Loop, 'run'); before(RunFile, 'seal', 3); session(Plain())",
 }
 
 

@@ -21,9 +21,9 @@ from context_bench.plugins.loading import load
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts
 from context_bench.protocols import BuiltSystem, System, Tokenizer
-from context_bench.runner.endpoints import Chain, max_tokens_of, model_of, steps_of_system, with_conversations
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import EVERYTHING, gold_sources
+from context_bench.runner.systems import Chain, max_tokens_of, model_of, steps_of_system, with_conversations
 from context_bench.secrecy import Secrecy
 from context_bench.tokens import WordTokenizer
 

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from context_bench.errors import ConfigurationError, UnstorableError
 from context_bench.plugins.catalog import Catalog, Component, edition
-from context_bench.runner.endpoints import Chain
 from context_bench.runner.selection import COLUMNS, EVERYTHING, INPUT, sight_of
+from context_bench.runner.systems import Chain
 from context_bench.store.encoding import digest
 from context_bench.store.keys import chain_key, system_key, unshared_key
 

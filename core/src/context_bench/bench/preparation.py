@@ -42,9 +42,9 @@ from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.protocols import Tokenizer
-from context_bench.runner.endpoints import close_systems, max_tokens_of, model_of, usual_workers
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import INPUT, gold_among
+from context_bench.runner.systems import close_systems, max_tokens_of, model_of, usual_workers
 from context_bench.store.keys import chain_key, system_key
 from context_bench.store.runfile import RunFile
 

@@ -21,11 +21,10 @@ from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.results import EvalResult
-from context_bench.runner.loop import Loop
 from context_bench.runner.parts import LabelWiring, Slot
 from context_bench.runner.stopping import Signals
 from context_bench.runner.stored_jobs import Again, Reference
-from context_bench.runner.work import Workbench
+from context_bench.runner.work import Loop, Workbench
 from context_bench.runs import Run
 from context_bench.store.connection import told_as_damage
 from context_bench.store.keys import RowId

@@ -23,13 +23,11 @@ from context_bench.protocols import Metric, Tokenizer
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, bill_of
-from context_bench.runner.endpoints import close_systems, endpoint_of, takes_turns
-from context_bench.runner.failures import Breaker, Failures
 from context_bench.runner.job_source import Feed
-from context_bench.runner.loop import Loop
 from context_bench.runner.parts import Scorer, Slot, Stream, is_slow
-from context_bench.runner.stopping import Signals, Stop
-from context_bench.runner.work import Workbench
+from context_bench.runner.stopping import Breaker, Failures, Signals, Stop
+from context_bench.runner.systems import close_systems, endpoint_of, takes_turns
+from context_bench.runner.work import Loop, Workbench
 from context_bench.secrecy import Secrecy
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow

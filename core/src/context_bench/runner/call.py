@@ -7,9 +7,9 @@ event loop; both end every wait when the run is stopped.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from inspect import isawaitable
-from threading import Event
+from threading import Event, Lock
 from time import monotonic, perf_counter
 from typing import Any
 
@@ -17,13 +17,80 @@ from attrs import frozen
 
 from context_bench.errors import CallRefusedError
 from context_bench.runner.admission import Admission, AskAgainError, PauseEndedError, Place
-from context_bench.runner.answer import Timing
+from context_bench.runner.parts import Job, Scorer
 from context_bench.runner.stopping import Raised, Stop, guarded, is_ours
-from context_bench.runner.window import Ticket
+from context_bench.runner.systems import Answer, Timing
 from context_bench.runner.work import Workbench
 from context_bench.store.stored_rows import StoredRow
 
 _LONGEST_SLEEP = 3600.0
+
+
+class Ticket:
+    """A row on its way. It ends once: whoever :meth:`settle`s it first says how, and whoever comes later is not heard.
+
+    Attributes:
+        job: What is to be done.
+        quick, slow: Who scores before the commit, and who after it.
+        started: When its system was called, by the monotonic clock; None before.
+        answer: What the system said, once it has; kept when scoring takes too long.
+        failed: The row, when the system failed.
+        attempts: How often the runner asked.
+        place: Leave to make the call that is under way; None before the first.
+        sent: When the first attempt was sent, by the performance counter.
+        waiting: Seconds for which a rate kept the first attempt from being sent.
+        steps: The steps of the call, where an event loop does them.
+        late: The row, when its time was up.
+        turn: How often it was handed to an event loop; a loop that was too late for its turn leaves it alone.
+        cancel: Stops what is under way, where that can be done; None for a thread.
+    """
+
+    __slots__ = (
+        "_end", "answer", "attempts", "cancel", "failed", "job", "late", "place", "quick", "sent", "slow", "started", "steps",
+        "turn", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, job: Job, quick: Sequence[Scorer] = (), slow: Sequence[Scorer] = ()) -> None:
+        self.job, self.quick, self.slow = job, quick, slow
+        self.started: float | None = None
+        self.answer: Answer | None = None
+        self.failed: StoredRow | None = None
+        self.attempts = 1
+        self.cancel: Callable[[], Any] | None = None
+        self.late: StoredRow | None = None
+        self.turn = 0
+        self.place: Place | None = None
+        self.sent = self.waiting = 0.0
+        self.steps: Generator[Any, Any, bool] | None = None
+        self._end = Lock()
+
+    def start(self) -> None:
+        """Start the row's clock."""
+        self.started = monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the system was called."""
+        return 0.0 if self.started is None else monotonic() - self.started
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known how the row ended."""
+        return self._end.locked()
+
+    def settle(self) -> bool:
+        """Claim the row's end; False when somebody has already."""
+        return self._end.acquire(blocking=False)
+
+    def late_row(self, workbench: Workbench, deadline: float) -> StoredRow:
+        """Return the row of a ticket whose time is up: an answer is kept, what is missing has failed."""
+        job = self.job
+        reason = TimeoutError(f"it took longer than the deadline of {deadline:g} s.")
+        if job.only is not None:
+            return workbench.unfinished(job, None, job.only, reason)
+        if self.answer is None:
+            return workbench.failed(job, reason, self.seconds, self.attempts)
+        return workbench.unfinished(job, self.answer, job.wiring.scorers, reason)
 
 
 @frozen

@@ -1,25 +1,33 @@
-"""Child processes for evaluators that are bound to the processor. One that hangs is killed and replaced."""
+"""Child processes for evaluators that are bound to the processor. One that hangs is killed and replaced.
+
+Requests and answers are pickles with their length before them, on a child's standard input and output.
+"""
 
 from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 from select import select
 from struct import Struct
 from threading import Lock, Thread
-from time import monotonic
-from typing import Any
+from time import monotonic, sleep
+from typing import IO, TYPE_CHECKING, Any
 
-from context_bench.runner.parts import Scorer
-from context_bench.runner.stopping import Raised, Stop, guarded
+from context_bench.runner.stopping import NAMES, Raised, Stop, guarded, message_of
+
+if TYPE_CHECKING:
+    from context_bench.runner.parts import Scorer
 
 _LENGTH = Struct("!Q")
-_SERVE = "import sys; sys.path[:] = {path!r}; from context_bench.runner.child import serve; serve()"
+_SERVE = "import sys; sys.path[:] = {path!r}; from context_bench.runner.children import serve; serve()"
+_PATIENCE = 60.0
+_PR_SET_PDEATHSIG = 1
+_SYNCHRONIZE, _FOREVER = 0x00100000, 0xFFFFFFFF
 
 
 class Children:
@@ -35,10 +43,8 @@ class Children:
     """
 
     def __init__(self, scorer: Scorer, most: int, deadline: float | None, stop: Stop | None = None) -> None:
-        self._scorer = scorer
+        self._scorer, self._most, self._deadline = scorer, most, deadline
         self._stop = stop or Stop()
-        self._most = most
-        self._deadline = deadline
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self._lock = Lock()
         self._threads = 0
@@ -62,46 +68,38 @@ class Children:
         with self._lock:
             self._is_closed = True
             children = list(self._children)
-            threads = self._threads
-        for _ in range(threads):
+        for _ in range(self._threads):
             self._queue.put(None)
         for child in children:
             child.close()
 
     def _serve(self) -> None:
-        score: Callable[[tuple[Any, Any]], Any] = self._score_here
-        child = None
+        child: _Child | None = None
         try:
             while (pending := self._queue.get()) is not None:
                 if self._stop.is_set():
                     pending.drop()
                     continue
-                if self._pickle is not None and child is None:
-                    child = self._begin()
-                    if child is not None:
-                        score = child.score
-                    else:
-                        self._pickle, score = None, self._score_here
-                found = guarded(score, pending.pair)
-                if isinstance(found, Raised):
-                    found = found.error
+                if child is None and self._pickle is not None:
+                    child = self._begin(self._pickle)
+                found = guarded((child or self._scorer.evaluator).score, *pending.pair)
                 if child is not None and child.is_dead:
                     self._forget(child)
                     child = None
-                pending.add(self._scorer, found)
+                pending.add(self._scorer, found.error if isinstance(found, Raised) else found)
         finally:
             if child is not None:
                 self._forget(child)
 
-    def _begin(self) -> _Child | None:
-        assert self._pickle is not None
-        child = _Child(self._pickle, self._deadline)
+    def _begin(self, evaluator: bytes) -> _Child | None:
+        child = _Child(evaluator, self._deadline)
         with self._lock:
             self._children.add(child)
-        if child.is_dead:
-            self._forget(child)
-            return None
-        return child
+        if not child.is_dead:
+            return child
+        self._pickle = None
+        self._forget(child)
+        return None
 
     def _forget(self, child: _Child) -> None:
         child.close()
@@ -109,39 +107,31 @@ class Children:
         with self._lock:
             self._children.discard(child)
 
-    def _score_here(self, pair: tuple[Any, Any]) -> Any:
-        return self._scorer.evaluator.score(*pair)
-
 
 class _Child:
-    """One process. Requests and answers are pickles with their length before them, on its standard input and output."""
+    """One process."""
 
     def __init__(self, evaluator: bytes, deadline: float | None) -> None:
         self._deadline = deadline
         self._lock = Lock()
         self.is_dead = False
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVE.format(path=[os.path.abspath(path) for path in sys.path])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        command = [sys.executable, "-c", _SERVE.format(path=[os.path.abspath(path) for path in sys.path])]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
-            self._send(evaluator)
-            if self._receive(60.0) != "ready":
+            if self._ask(evaluator, _PATIENCE) != "ready":
                 self.close()
-        except (OSError, EOFError, TimeoutError):
+        except (OSError, EOFError):
             self.close()
 
-    def score(self, pair: tuple[Any, Any]) -> Any:
-        """Return what the evaluator says of a pair, in the child.
+    def score(self, *pair: Any) -> Any:
+        """Return what the evaluator says of an example and an output, in the child.
 
         Raises:
             TimeoutError: It took longer than the deadline; the child is dead.
             RuntimeError: The child ended.
         """
         try:
-            self._send(pickle.dumps(pair))
-            found = self._receive(self._deadline)
+            found = self._ask(pickle.dumps(pair), self._deadline)
         except TimeoutError:
             self.close()
             raise TimeoutError(f"it took longer than the deadline of {self._deadline:g} s, and was killed.") from None
@@ -165,25 +155,89 @@ class _Child:
             with suppress(OSError):
                 pipe.close()
 
-    def _send(self, message: bytes) -> None:
+    def _ask(self, message: bytes, seconds: float | None) -> Any:
         assert self._process.stdin is not None
-        self._process.stdin.write(_LENGTH.pack(len(message)) + message)
-        self._process.stdin.flush()
-
-    def _receive(self, seconds: float | None) -> Any:
-        until = None if seconds is None else monotonic() + seconds
-        (length,) = _LENGTH.unpack(self._read(_LENGTH.size, until))
-        return pickle.loads(self._read(length, until))
-
-    def _read(self, size: int, until: float | None) -> bytes:
         assert self._process.stdout is not None
-        number = self._process.stdout.fileno()
-        found = b""
-        while len(found) < size:
-            if until is not None and not select([number], [], [], max(0.0, until - monotonic()))[0]:
-                raise TimeoutError
-            piece = os.read(number, size - len(found))
-            if not piece:
-                raise EOFError
-            found += piece
-        return found
+        _send(self._process.stdin, message)
+        return _receive(self._process.stdout, seconds)
+
+
+def _send(stream: IO[bytes], message: bytes) -> None:
+    stream.write(_LENGTH.pack(len(message)) + message)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes], seconds: float | None = None) -> Any:
+    until = None if seconds is None else monotonic() + seconds
+    (length,) = _LENGTH.unpack(_read(stream.fileno(), _LENGTH.size, until))
+    return pickle.loads(_read(stream.fileno(), length, until))
+
+
+def _read(number: int, size: int, until: float | None) -> bytes:
+    found = b""
+    while len(found) < size:
+        if until is not None and not select([number], [], [], max(0.0, until - monotonic()))[0]:
+            raise TimeoutError
+        piece = os.read(number, size - len(found))
+        if not piece:
+            raise EOFError
+        found += piece
+    return found
+
+
+def serve() -> None:
+    """What a child does: read an evaluator, then pairs; write what it says of each, until its input ends."""
+    for name in NAMES:
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)  # the parent decides when to end
+    end_with_parent()
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what an evaluator prints must not mix with the answers
+    requests = sys.stdin.buffer
+    try:
+        evaluator = _receive(requests)
+    except Exception as error:  # noqa: BLE001 - told to the parent, which then scores itself
+        _send(answers, pickle.dumps(f"cannot be loaded: {error}"))
+        return
+    _send(answers, pickle.dumps("ready"))
+    while True:
+        try:
+            pair = _receive(requests)
+        except EOFError:
+            return
+        try:
+            told = pickle.dumps(evaluator.score(*pair))
+        except BaseException as error:  # noqa: BLE001 - whatever an evaluator raises is this row's failure
+            try:
+                told = pickle.dumps(error)
+            except Exception:  # noqa: BLE001 - it cannot be sent as it is
+                told = pickle.dumps(RuntimeError(f"{type(error).__name__}: {message_of(error)}"))
+        _send(answers, told)
+
+
+def end_with_parent() -> None:
+    """Have this process end when its parent does, however that ends.
+
+    Linux does it by itself (``prctl``); elsewhere a thread watches the parent.
+    """
+    parent = os.getppid()
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before that
+            os._exit(1)
+    else:
+        Thread(target=_watch, args=(parent,), name="context-bench-parent", daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    if sys.platform == "win32":
+        import ctypes
+
+        handle = ctypes.windll.kernel32.OpenProcess(_SYNCHRONIZE, False, parent)
+        ctypes.windll.kernel32.WaitForSingleObject(handle, _FOREVER)
+    else:
+        while os.getppid() == parent:
+            sleep(0.5)
+    os._exit(1)

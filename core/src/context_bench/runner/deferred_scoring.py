@@ -11,10 +11,10 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from context_bench.runner.answer import Answer
 from context_bench.runner.parts import Job, Scorer, async_score, takes_batches
 from context_bench.runner.scoring import scores_only, why_unscored
 from context_bench.runner.stopping import Raised, Stop, guarded
+from context_bench.runner.systems import Answer
 from context_bench.runner.threads import EventLoop
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import isolate

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import evolve
 
 from context_bench.errors import DatasetError, UnstorableError
-from context_bench.runner.endpoints import takes_turns
 from context_bench.runner.parts import Job, LabelWiring, Slot, Stream
 from context_bench.runner.selection import called, chosen, name_of, named, shown
+from context_bench.runner.systems import takes_turns
 from context_bench.runner.work import Workbench
 from context_bench.store.connection import Further
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json

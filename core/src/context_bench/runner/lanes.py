@@ -19,14 +19,13 @@ from attrs import evolve
 
 from context_bench.records import Failure
 from context_bench.runner.admission import Admission
-from context_bench.runner.answer import Answer, Timing
-from context_bench.runner.call import adrive, drive
+from context_bench.runner.call import Ticket, adrive, drive
 from context_bench.runner.deferred_scoring import Later
 from context_bench.runner.parts import Job, LabelWiring, Scorer, Slot, is_async, scorers_of, slow_scorers
 from context_bench.runner.scoring import claim, scores_only
 from context_bench.runner.stopping import Signals
-from context_bench.runner.threads import EventLoop, Threads, Writer
-from context_bench.runner.window import Ticket, Window
+from context_bench.runner.systems import Answer, Timing
+from context_bench.runner.threads import EventLoop, Threads, Window, Writer
 from context_bench.runner.work import Workbench
 from context_bench.store.runfile import RunFile
 from context_bench.store.stored_rows import StoredRow
@@ -85,7 +84,7 @@ class Lanes:
         self._has_ended = Event()
 
     def run(self, jobs: Iterable[Job]) -> None:
-        """Do every job and return when all rows are committed; see :meth:`context_bench.runner.loop.Loop.run`."""
+        """Do every job and return when all rows are committed; see :meth:`context_bench.runner.work.Loop.run`."""
         clock = Thread(target=self._keep_time, name="context-bench-clock", daemon=True)
         clock.start()
         interruption: BaseException | None = None

@@ -12,11 +12,10 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from context_bench.runner.failures import DeadSystemError
 from context_bench.runner.growth import FULL, Growth, OwnPause, Trial
 from context_bench.runner.rate_headers import REQUESTS, TOKENS, advice_in
 from context_bench.runner.rates import Rates
-from context_bench.runner.stopping import message_of
+from context_bench.runner.stopping import DeadSystemError, message_of
 
 _WORTH_TELLING = 1.0
 _GENTLE_SECONDS, _GENTLE_RATE = 0.22, 300.0

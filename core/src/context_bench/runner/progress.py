@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from context_bench.console import json_text, printable
 from context_bench.runner.admission import Admission
-from context_bench.runner.failures import cause_of
 from context_bench.runner.parts import Slot
+from context_bench.runner.stopping import cause_of
 from context_bench.store.stored_rows import StoredRow
 
 if TYPE_CHECKING:

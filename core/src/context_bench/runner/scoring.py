@@ -11,9 +11,9 @@ from attrs import evolve
 
 from context_bench.errors import WiringError
 from context_bench.records import Failure
-from context_bench.runner.answer import Answer
 from context_bench.runner.parts import Job, Scorer
 from context_bench.runner.stopping import failure_of, is_ours
+from context_bench.runner.systems import Answer
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import score_key
