@@ -103,7 +103,7 @@ import os, signal, sys
 import context_bench.bench.runs, context_bench.bench.rescoring, context_bench.cli.runs, context_bench.cli.run
 import context_bench.runner.lanes
 from context_bench.cli import execute
-from context_bench.store import rescored, runfile
+from context_bench.store import runfile
 
 def kill_at(owner, name, when, wanted):
     step, seen = getattr(owner, name), [0]
@@ -121,7 +121,7 @@ point = os.environ.get("KILLED_AT")
 if point:
     when, place, number = point.split()
     owner, _, name = place.rpartition(".")
-    kill_at({"RunFile": runfile.RunFile, "Rescoring": rescored.Rescoring, "os": os}[owner], name, when, int(number))
+    kill_at({"RunFile": runfile.RunFile, "Rescoring": runfile.Rescoring, "os": os}[owner], name, when, int(number))
 print("ready", flush=True)
 sys.exit(execute(sys.argv[1:]))
 """

@@ -24,7 +24,7 @@ from context_bench.runner.admission import Admission
 from context_bench.runner.parts import Slot
 from context_bench.runner.progress import Progress
 from context_bench.store.keys import RowId
-from context_bench.store.stored_rows import StoredRow
+from context_bench.store.rows import StoredRow
 
 TRAFFIC: Any = SimpleNamespace(retried={0: 4, 1: 0}, in_flight={0: 8, 1: 0}, cost={0: 12.34567}, currency="USD")
 TRAFFIC.failures, TRAFFIC.waiting = {}, lambda slot: None

@@ -12,9 +12,8 @@ from typing import Any
 from context_bench.records import AGREEMENT, BaselineRow, EvalRow, Usage
 from context_bench.score_means import ScoreMeans
 from context_bench.store import questions
-from context_bench.store.connection import told_as_damage
-from context_bench.store.reader import RunReader
-from context_bench.store.stored_rows import Label
+from context_bench.store.reader import RunReader, told_as_damage
+from context_bench.store.rows import Label
 from context_bench.tokens import WordTokenizer
 
 REPORTED = "reported"

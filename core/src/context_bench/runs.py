@@ -314,15 +314,11 @@ class Run:
         Raises:
             StoreError: It has been changed since.
         """
-        from context_bench.store.seal import is_sealed
-
-        return is_sealed(self.path)
+        return questions.is_sealed(self.path)
 
     def faults(self) -> Iterator[str]:
         """Yield what is wrong with the file, a line each, after holding all it has against its check sums and hashes."""
-        from context_bench.store.seal import faults
-
-        return faults(self._reader)
+        return questions.faults(self._reader)
 
 
 class StoredRows(Sequence[EvalRow]):

@@ -15,7 +15,7 @@ from context_bench.runner import admission
 from context_bench.runner.growth import FULL, Trial
 from context_bench.runner.stopping import Breaker
 from context_bench.store.keys import RowId
-from context_bench.store.stored_rows import StoredRow
+from context_bench.store.rows import StoredRow
 
 MOST = 30
 

@@ -21,8 +21,8 @@ from context_bench.runner.parts import Slot
 from context_bench.runner.progress import Progress
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
+from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
-from context_bench.store.stored_rows import StoredRow
 
 SCRIPT = """
 import signal, sys, time

@@ -16,8 +16,8 @@ from context_bench.errors import RunStoppedError
 from context_bench.runner import admission, call, limits
 from context_bench.runner.limits import Limiter
 from context_bench.runner.rate_headers import pause, wait_asked_for
+from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
-from context_bench.store.stored_rows import StoredRow
 
 LATE = datetime(2019, 4, 1, 12, 0, 0, tzinfo=timezone.utc)  # what a server with a wrong clock takes for now
 IN_40_SECONDS = {"Date": format_datetime(LATE, usegmt=True)}

@@ -24,7 +24,7 @@ from context_bench import evaluate
 from context_bench.bench import rescoring, run, runs
 from context_bench.errors import RunStoppedError
 from context_bench.runner import stopping, stored_jobs, work
-from context_bench.store.rescored import Rescoring
+from context_bench.store.runfile import Rescoring
 from context_bench.store.runfile import RunFile
 
 for each in ("SIGINT", "SIGTERM", "SIGHUP"):

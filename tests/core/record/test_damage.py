@@ -15,10 +15,10 @@ from context_bench.errors import StoreError
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
 from context_bench.store.keys import RowId
+from context_bench.store.questions import is_sealed
 from context_bench.store.reader import RunReader
+from context_bench.store.rows import StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
-from context_bench.store.seal import is_sealed
-from context_bench.store.stored_rows import StoredExample, StoredRow
 from context_bench_audit.verification import verify
 
 TRIES = 150

@@ -15,8 +15,8 @@ from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench.errors import StoreError
 from context_bench.runs import open_run
-from context_bench.store.connection import Source
 from context_bench.store.encoding import DEEPEST, from_json, to_json
+from context_bench.store.reader import Source
 
 
 class Echo:

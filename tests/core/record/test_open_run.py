@@ -13,10 +13,10 @@ import pytest
 from context_bench import evaluate
 from context_bench.errors import StoreError
 from context_bench.runs import RowId, open_run
-from context_bench.store import connection
-from context_bench.store.connection import Values
+from context_bench.store import schema
 from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
+from context_bench.store.schema import Values
 
 
 class Echo:
@@ -142,7 +142,7 @@ def test_an_evaluation_and_its_rows_open_few_connections(tmp_path: Path, monkeyp
         return connect(path, *arguments, **named)
 
     monkeypatch.setattr(sqlite3, "connect", counting)
-    connection._objects.cache_clear()
+    schema._objects.cache_clear()
     result = evaluate(Echo(), examples(*["a"] * 100), [Same()], progress=False)
     before = len(opened)
     assert before <= 5

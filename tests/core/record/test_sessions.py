@@ -19,9 +19,8 @@ from context_bench.cli import execute
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.runs import open_run
 from context_bench.store.lock import SessionLock, writer_of
-from context_bench.store.rescored import Rescoring
-from context_bench.store.runfile import RunFile
-from context_bench.store.seal import is_sealed
+from context_bench.store.questions import is_sealed
+from context_bench.store.runfile import Rescoring, RunFile
 
 KILLS = 100 if os.environ.get("CONTEXT_BENCH_FULL_SIZE") else 12
 KILL = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform")
@@ -224,7 +223,6 @@ def test_a_draft_of_something_else_is_thrown_away(tmp_path: Path, change: str) -
 
 SLOW = """
 import sys, time
-from context_bench.store import rescored
 from context_bench.runner import work
 def slow(self, job, do=work.Workbench.do):
     print("scored", file=sys.__stdout__, flush=True)

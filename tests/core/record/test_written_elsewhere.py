@@ -20,7 +20,7 @@ from context_bench.bench.reading import canonical_row
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
 from context_bench.store.reader import RunReader
-from context_bench.store.stored_rows import _check_sum
+from context_bench.store.rows import _check_sum
 from context_bench_audit.verification import verify
 
 FILE = Path(__file__).with_name("written-by-python-3.11.sqlite.gz")

@@ -11,8 +11,8 @@ from context_bench.records import Failure, KeyMeaning
 from context_bench.store.keys import RowId
 from context_bench.store.questions import examples
 from context_bench.store.reader import RunReader
+from context_bench.store.rows import Label, StoredEvaluation, StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
-from context_bench.store.stored_rows import Label, StoredEvaluation, StoredExample, StoredRow
 
 
 def a_run(path: Path) -> RunFile:

@@ -18,8 +18,8 @@ from context_bench.protocols import Evaluator
 from context_bench.records import KeyMeaning
 from context_bench.runner.parts import LabelWiring, Scorer
 from context_bench.store.keys import evaluator_key
+from context_bench.store.rows import Label
 from context_bench.store.runfile import RunFile
-from context_bench.store.stored_rows import Label
 
 if TYPE_CHECKING:
     from context_bench.runner.stored_jobs import Reference

@@ -18,7 +18,7 @@ from context_bench.errors import DatasetError
 from context_bench.plugins.catalog import Catalog
 from context_bench.records import REPORTED_CURRENCY
 from context_bench.store.reader import RunReader
-from context_bench.store.stored_rows import Label
+from context_bench.store.rows import Label
 
 if TYPE_CHECKING:
     from context_bench.protocols import Metric

@@ -16,8 +16,7 @@ from context_bench.protocols import Metric
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
 from context_bench.runs import open_run
-from context_bench.store.connection import told_as_damage
-from context_bench.store.reader import RunReader
+from context_bench.store.reader import RunReader, told_as_damage
 
 
 def read_result(

@@ -26,10 +26,9 @@ from context_bench.runner.stopping import Signals
 from context_bench.runner.stored_jobs import Again, Reference
 from context_bench.runner.work import Loop, Workbench
 from context_bench.runs import Run
-from context_bench.store.connection import told_as_damage
 from context_bench.store.keys import RowId
-from context_bench.store.reader import RunReader
-from context_bench.store.rescored import Rescoring
+from context_bench.store.reader import RunReader, told_as_damage
+from context_bench.store.runfile import Rescoring
 from context_bench.tokens import WordTokenizer
 
 

@@ -29,8 +29,8 @@ from context_bench.runner.stopping import Breaker, Failures, Signals, Stop
 from context_bench.runner.systems import close_systems, endpoint_of, takes_turns
 from context_bench.runner.work import Loop, Workbench
 from context_bench.secrecy import Secrecy
+from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
-from context_bench.store.stored_rows import StoredRow
 
 if TYPE_CHECKING:
     from context_bench.runner.conversation import Transcripts

@@ -25,7 +25,7 @@ from context_bench.plugins.catalog import Catalog, install_line
 from context_bench.plugins.settings import PluginSettings
 from context_bench.results import EvalResult
 from context_bench.runner.parts import Stream
-from context_bench.store.connection import told_as_damage
+from context_bench.store.reader import told_as_damage
 from context_bench.store.runfile import RunFile
 
 if TYPE_CHECKING:

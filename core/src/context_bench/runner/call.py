@@ -21,7 +21,7 @@ from context_bench.runner.parts import Job, Scorer
 from context_bench.runner.stopping import Raised, Stop, guarded, is_ours
 from context_bench.runner.systems import Answer, Timing
 from context_bench.runner.work import Workbench
-from context_bench.store.stored_rows import StoredRow
+from context_bench.store.rows import StoredRow
 
 _LONGEST_SLEEP = 3600.0
 

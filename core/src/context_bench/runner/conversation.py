@@ -20,8 +20,8 @@ from context_bench.runner.systems import Timing, async_way, take_apart, takes_tu
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import RowId, response_key
+from context_bench.store.rows import StoredTurn
 from context_bench.store.runfile import RunFile
-from context_bench.store.stored_rows import StoredTurn
 
 if TYPE_CHECKING:
     from context_bench.runner.admission import Place

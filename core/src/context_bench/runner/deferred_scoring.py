@@ -19,7 +19,7 @@ from context_bench.runner.threads import EventLoop
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import isolate
 from context_bench.store.keys import score_key
-from context_bench.store.stored_rows import StoredEvaluation, StoredRow
+from context_bench.store.rows import StoredEvaluation, StoredRow
 
 if TYPE_CHECKING:
     from context_bench.runner.children import Children

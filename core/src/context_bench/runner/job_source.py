@@ -15,11 +15,11 @@ from context_bench.runner.parts import Job, LabelWiring, Slot, Stream
 from context_bench.runner.selection import called, chosen, name_of, named, shown
 from context_bench.runner.systems import takes_turns
 from context_bench.runner.work import Workbench
-from context_bench.store.connection import Further
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
 from context_bench.store.keys import RowId, example_key, response_key
+from context_bench.store.reader import Further
+from context_bench.store.rows import StoredExample
 from context_bench.store.runfile import RunFile
-from context_bench.store.stored_rows import StoredExample
 
 if TYPE_CHECKING:
     from context_bench.runner.conversation import Transcripts

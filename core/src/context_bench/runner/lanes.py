@@ -27,8 +27,8 @@ from context_bench.runner.stopping import Signals
 from context_bench.runner.systems import Answer, Timing
 from context_bench.runner.threads import EventLoop, Threads, Window, Writer
 from context_bench.runner.work import Workbench
+from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
-from context_bench.store.stored_rows import StoredRow
 
 _TICK = 0.02
 _TICK_OF_MAIN = 0.25

@@ -13,7 +13,7 @@ from context_bench.records import ANY_KEY, KeyMeaning
 from context_bench.runner.selection import Selection
 from context_bench.store.encoding import isolate
 from context_bench.store.keys import RowId, agreement_key, example_key
-from context_bench.store.stored_rows import StoredExample
+from context_bench.store.rows import StoredExample
 
 if TYPE_CHECKING:
     from context_bench.runner.conversation import Transcript

@@ -14,7 +14,7 @@ from context_bench.console import json_text, printable
 from context_bench.runner.admission import Admission
 from context_bench.runner.parts import Slot
 from context_bench.runner.stopping import cause_of
-from context_bench.store.stored_rows import StoredRow
+from context_bench.store.rows import StoredRow
 
 if TYPE_CHECKING:
     from context_bench.runner.bars import Bars

@@ -17,7 +17,7 @@ from context_bench.runner.systems import Answer
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import score_key
-from context_bench.store.stored_rows import StoredEvaluation, StoredRow
+from context_bench.store.rows import StoredEvaluation, StoredRow
 
 Failures = list[tuple[int, Failure]]
 """Failures with the numbers of the evaluators."""

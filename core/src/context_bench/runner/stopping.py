@@ -18,7 +18,7 @@ from context_bench.errors import ContextBenchError
 from context_bench.records import Failure
 
 if TYPE_CHECKING:
-    from context_bench.store.stored_rows import StoredRow
+    from context_bench.store.rows import StoredRow
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end a run as Ctrl-C does; Windows has no third."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from context_bench.runner.call import Ticket
 from context_bench.runner.stopping import Stop
+from context_bench.store.rows import StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
-from context_bench.store.stored_rows import StoredExample, StoredRow
 
 _UNMOVED = 5
 

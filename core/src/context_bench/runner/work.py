@@ -27,8 +27,8 @@ from context_bench.runner.systems import Answer, Bill, Measured, Timing, models_
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import output_key
+from context_bench.store.rows import StoredEvaluation, StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
-from context_bench.store.stored_rows import StoredEvaluation, StoredExample, StoredRow
 from context_bench.tokens import PROMPT_FIELDS, count_fields
 
 CHEAP = 0.0002

@@ -1,8 +1,14 @@
-"""The lock of a session: one process, and one thread of it, writes into a run file at a time.
+"""The lock and the seal of a run file: who may write into it, and whether it is what was written.
+
+One process, and one thread of it, writes into a run file at a time.
 
 The operating system holds the lock, so that the death of the process releases it. It stands on a file beside the run file
 (``NAME.lock``, with the number of the process in it), because SQLite has locks of its own on the run file itself. On a
 network file system a lock may not reach other machines.
+
+Rows have check sums of their own, but indexes, free pages and headers have none. The seal stands in the file itself, in
+table ``meta``: a random name that occurs nowhere else, a colon, and the CRC-32 of the file in hexadecimal, computed with
+dots in its place. A file that is written to has dots there until the run ends.
 """
 
 from __future__ import annotations
@@ -12,6 +18,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
+from uuid import uuid4
+from zlib import crc32
 
 from context_bench.errors import StoreError
 
@@ -146,3 +154,67 @@ def _named(process: int) -> str:
     if process == os.getpid():
         return f"another thread of this process ({process}), or a result of it that is still open for writing"
     return f"process {process}" if process else "a process that did not say its number"
+
+
+OPEN = "." * 8
+_CHUNK = 1 << 20
+
+
+def new_seal() -> str:
+    """Return the open seal of a new file."""
+    return f"{uuid4().hex}:{OPEN}"
+
+
+def close_seal(path: Path, seal: str) -> None:
+    """Put the check sum into a file that nobody has open and that has no write-ahead log.
+
+    Raises:
+        StoreError: The file does not hold the open seal.
+    """
+    place = _place(path, seal)
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(_check_sum(path, place))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def is_whole(path: Path, seal: str) -> bool:
+    """Return whether a file is sealed; False means that its run has not ended, so that there is no seal to hold it to.
+
+    Raises:
+        StoreError: The file is not as it was when it was sealed.
+    """
+    if seal.endswith(f":{OPEN}"):
+        return False
+    place = _place(path, seal)
+    if _check_sum(path, place) != seal[-len(OPEN) :].encode():
+        raise StoreError(f"{path} is damaged: it is not as it was when its run ended.")
+    return True
+
+
+def _place(path: Path, seal: str) -> int:
+    """Return where in the file the check sum of a seal stands."""
+    wanted = seal.encode("utf-8", "replace")
+    before, start = b"", 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            block = before + chunk
+            found = block.find(wanted)
+            if found >= 0:
+                return start + found + len(wanted) - len(OPEN)
+            before = block[-len(wanted) :]
+            start += len(block) - len(before)
+    raise StoreError(f"{path} is damaged: its seal is not in its main file.")
+
+
+def _check_sum(path: Path, place: int) -> bytes:
+    check_sum = 0
+    with path.open("rb") as file:
+        while file.tell() < place:
+            check_sum = crc32(file.read(min(_CHUNK, place - file.tell())), check_sum)
+        check_sum = crc32(OPEN.encode(), check_sum)
+        file.seek(place + len(OPEN))
+        while chunk := file.read(_CHUNK):
+            check_sum = crc32(chunk, check_sum)
+    return b"%08x" % check_sum

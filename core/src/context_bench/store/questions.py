@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from context_bench.errors import StoreError
-from context_bench.store.connection import Values
-from context_bench.store.encoding import from_json
-from context_bench.store.keys import RowId, last_of, sql_example_of, sql_slot_of
+from context_bench.store.encoding import DIGEST_SIZE, from_json
+from context_bench.store.keys import RowId, example_key, last_of, output_key, sql_example_of, sql_slot_of
+from context_bench.store.lock import is_whole
 from context_bench.store.reader import RunReader
-from context_bench.store.row_reader import of_types
+from context_bench.store.rows import of_types
+from context_bench.store.schema import Values
 
 Kinds = frozenset[type]
 
@@ -267,3 +270,65 @@ class EarlierResponses:
             return None
         number, row = place
         return answer(self._readers[number], row)
+
+
+def is_sealed(path: Path) -> bool:
+    """Return whether a file is sealed; False means that its run has not ended, so that there is no seal to hold it to.
+
+    Raises:
+        StoreError: The file is not as it was when it was sealed.
+    """
+    with closing(RunReader(path)) as reader:
+        seal = reader.facts().get("seal")
+    if seal is None:
+        raise StoreError(f"{path} is damaged: it has lost its seal.")
+    return is_whole(path, seal)
+
+
+_MOST = 20
+
+
+def faults(reader: RunReader) -> Iterator[str]:
+    """Yield what is wrong with a run file, a line each; the first damaged row ends it."""
+    try:
+        yield from (f"SQLite: {line}" for line in faults_of_sqlite(reader, _MOST))
+        with reader.snapshot():
+            for _ in reader.rows():  # each is held against its check sum
+                pass
+            yield from _outputs(reader)
+            yield from _examples(reader)
+    except StoreError as error:
+        yield str(error)
+
+
+def _outputs(reader: RunReader) -> Iterator[str]:
+    turns: dict[int, list[Any]] = {}
+    for number in conversations(reader):
+        turns[number] = [from_json(turn.output)["response"] for turn in reader.turns(RowId.unpack(number))]
+    for number, output, digest in outputs(reader):
+        found = from_json(output)
+        if output_key(found) != digest:
+            yield f"The output at {RowId.unpack(number)} is not the one that was hashed."
+        if number in turns and turns[number] != found.get("turn_responses"):
+            yield f"The turns at {RowId.unpack(number)} are not those of its response."
+
+
+def _examples(reader: RunReader) -> Iterator[str]:
+    content: dict[int, Any] = {}
+    lengths: dict[int, int] = {}
+    for number, _, _, digest, body in examples(reader):
+        dataset = RowId.unpack(number).dataset
+        if dataset not in content:
+            content[dataset] = blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE)
+        content[dataset].update(digest)
+        lengths[dataset] = lengths.get(dataset, 0) + 1
+        if body is not None and example_key(from_json(body)) != digest:
+            yield f"The example at {RowId.unpack(number)} is not the one that was hashed."
+    for entry in reader.datasets():
+        number, length = entry["number"], entry["length"]
+        if length is None:
+            continue
+        if length != lengths.get(number, 0):
+            yield f"Dataset {entry['label']!r} had {length} examples, and {lengths.get(number, 0)} are here."
+        elif length and content[number].digest() != entry["content"]:
+            yield f"The examples of dataset {entry['label']!r} are not those that the run was given."

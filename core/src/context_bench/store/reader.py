@@ -1,21 +1,235 @@
-"""The reader of a run file: what was recorded about the run, and its rows, over one read-only connection."""
+"""Reading a run file: connections that only read and trust nothing that they find, and what was recorded about a run.
+
+A run file may come from anybody. Before any question is put to it, its tables, indexes and views are held against those
+that we create: whatever else is there (a view, a trigger, a computed column) is refused. What then still does not fit -
+a value of another type, a page that is damaged - is a :class:`~context_bench.errors.StoreError`, never a traceback.
+"""
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import RLock, local
 from typing import Any
 
-from context_bench.errors import StoreError
+from context_bench.errors import ContextBenchError, StoreError
 from context_bench.records import BaselineRow, EvalRow, KeyMeaning
-from context_bench.store.connection import Source, Values, missing
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import RowId, last_of, sql_slot_of
-from context_bench.store.row_reader import Baselines, RowReader
-from context_bench.store.stored_rows import Label, StoredTurn, verify
+from context_bench.store.rows import Baselines, Label, RowReader, StoredTurn, verify
+from context_bench.store.schema import Values, check_schema
+
+LARGEST_VALUE = 1 << 29
+"""Bytes of the largest value that is read from a run file."""
+
+_DAMAGE = (sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that closes itself when nobody refers to it any more, as results do that go without a word."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Further:
+    """A mapping of integers that lies in a temporary file, for more of them than memory should hold. Nothing is taken out."""
+
+    def __init__(self) -> None:
+        self._table = sqlite3.connect("", isolation_level=None, check_same_thread=False, factory=_Connection)
+        self._table.execute("PRAGMA synchronous = OFF")
+        self._table.execute("CREATE TABLE held (number INTEGER PRIMARY KEY, value BLOB)")
+        self._table.execute("BEGIN")
+
+    def setdefault(self, number: int, value: int) -> int:
+        """Return the value of a number; one without a value gets this one."""
+        given = value.to_bytes(16, "big"), number
+        if self._table.execute("INSERT OR IGNORE INTO held (value, number) VALUES (?, ?)", given).rowcount:
+            return value
+        (held,) = self._table.execute("SELECT value FROM held WHERE number = ?", (number,)).fetchone()
+        return int.from_bytes(held, "big")
+
+
+def writing(path: Path) -> sqlite3.Connection:
+    """Open a run file for writing, with the write-ahead log that lets others read meanwhile."""
+    connection = sqlite3.connect(path, check_same_thread=False, timeout=30.0, factory=_Connection)
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA page_size = 8192")  # of a new file; a quarter cheaper for examples of 10 KiB
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+class _Open:
+    """One read-only connection of one thread. A snapshot that is open when the source is closed ends first."""
+
+    def __init__(self, number: int, path: Path) -> None:
+        self.number = number
+        self.depth = 0
+        self.is_over = False
+        self.state = _state(path)
+        self.is_frozen = not self.state[-1]
+        self.connection = _reading(path, self.is_frozen)
+
+    def close_soon(self) -> None:
+        """Close the connection as soon as no snapshot is open: one that a thread is reading from must not be closed."""
+        self.is_over = True
+        if self.depth == 0:
+            self.connection.close()
+
+
+class Source:
+    """Read-only connections to a run file, one for each thread that reads, opened when first needed and kept.
+
+    A file without a write-ahead log is read as it lies, without locks and without any file beside it; that nobody changed
+    it meanwhile is found out afterwards.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._mine = local()
+        self._all: list[_Open] = []
+        self._count = 0
+        self._lock = RLock()
+
+    def close(self) -> None:
+        """Close the connections; the next question opens one again."""
+        with self._lock:
+            for found in self._all:
+                found.close_soon()
+            self._all.clear()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Open a snapshot of the file: what is committed meanwhile is not seen. Snapshots within one another are one.
+
+        Raises:
+            StoreError: The file cannot be read, or holds what no run file holds.
+        """
+        with told_as_damage(self.path):
+            mine = self._begin()
+            try:
+                yield mine.connection
+            except GeneratorExit:  # nobody reads on; the garbage collector may have closed the connection already
+                with suppress(sqlite3.Error, StoreError):
+                    self._end(mine)
+                raise
+            except BaseException:
+                self._end(mine)
+                raise
+            self._end(mine)
+
+    def lines(self, query: str, values: Sequence[Any] = ()) -> list[Values]:
+        """Return all lines of an SQL query."""
+        with self.snapshot() as connection:
+            return connection.execute(query, values).fetchall()
+
+    def stream(self, query: str, values: Sequence[Any] = ()) -> Iterator[Values]:
+        """Yield the lines of an SQL query over one snapshot of the file."""
+        with self.snapshot() as connection:
+            found = connection.execute(query, values)
+            yield from iter(found.fetchone, None)  # not from the cursor: it cannot be closed after its connection
+
+    def version(self) -> tuple[int, int]:
+        """Return the number of this thread's connection, and what is another one after every change that it sees."""
+        with self.snapshot() as connection:
+            [(version,)] = connection.execute("PRAGMA data_version")
+            return self._mine.open.number, version
+
+    def _begin(self) -> _Open:
+        with self._lock:
+            mine: _Open | None = getattr(self._mine, "open", None)
+            is_idle = mine is not None and not mine.is_over and mine.depth == 0
+            if mine is not None and is_idle and mine.is_frozen and _state(self.path) != mine.state:
+                mine.close_soon()
+                self._all.remove(mine)
+            if mine is None or mine.is_over:
+                self._count += 1
+                mine = _Open(self._count, self.path)
+                self._mine.open = mine
+                self._all.append(mine)
+            if mine.depth == 0:
+                mine.connection.execute("BEGIN")
+            mine.depth += 1
+            return mine
+
+    def _end(self, mine: _Open) -> None:
+        with self._lock:
+            mine.depth -= 1
+            if mine.depth == 0:
+                mine.connection.rollback()
+                is_changed = mine.is_frozen and _state(self.path) != mine.state
+                if mine.is_over:
+                    mine.connection.close()
+                elif is_changed:
+                    mine.close_soon()
+                    self._all.remove(mine)
+                if is_changed:
+                    raise StoreError(f"The run file {self.path} was changed while it was read. Read it again.")
+
+
+@contextmanager
+def told_as_damage(path: Path) -> Iterator[None]:
+    """Turn whatever goes wrong with foreign data into a StoreError that names the file."""
+    try:
+        yield
+    except ContextBenchError:
+        raise
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"The run file {path} cannot be read: {error}.") from error
+    except _DAMAGE as error:
+        raise StoreError(
+            f"{path} is no run file, or is damaged: {str(error).splitlines()[0] if str(error) else type(error).__name__}."
+        ) from error
+
+
+def _state(path: Path) -> tuple[Any, ...]:
+    """Return what changes when a file does; the last item says whether it has a write-ahead log with something in it."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        raise missing(path) from None
+    try:
+        has_log = os.stat(f"{path}-wal").st_size > 0
+    except OSError:
+        has_log = False
+    return found.st_ino, found.st_size, found.st_mtime_ns, has_log
+
+
+def missing(path: Path) -> StoreError:
+    """Return the error of a run file that is not there."""
+    return StoreError(f"There is no run file {path}. `context-bench run` writes them to runs/.")
+
+
+def _reading(path: Path, is_frozen: bool) -> sqlite3.Connection:
+    if not path.is_file():
+        raise missing(path)
+    mode = "mode=ro&immutable=1" if is_frozen else "mode=ro"
+    where = f"{path.resolve().as_uri()}?{mode}"
+    connection = sqlite3.connect(
+        where, uri=True, check_same_thread=False, timeout=30.0, isolation_level=None, factory=_Connection
+    )
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        limit: Callable[[int, int], int] | None = getattr(connection, "setlimit", None)
+        if limit is not None:  # since Python 3.11
+            limit(0, LARGEST_VALUE)  # SQLITE_LIMIT_LENGTH
+        check_schema(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
 
 _LAST = (1 << 63) - 1
 _ROW_IDS = "SELECT id FROM responses UNION SELECT response FROM failures WHERE stage = 'system'"
@@ -67,7 +281,7 @@ class RunReader:
         return self._source.stream(query, values)
 
     def snapshot(self) -> Any:
-        """Open one snapshot for several questions; see :meth:`~context_bench.store.connection.Source.snapshot`."""
+        """Open one snapshot for several questions; see :meth:`~context_bench.store.reader.Source.snapshot`."""
         return self._source.snapshot()
 
     def facts(self) -> dict[str, str]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from functools import cache
+from pathlib import Path
+from typing import Any
 
+from context_bench.errors import StoreError
 from context_bench.store.keys import sql_example_of
 
 SCHEMA_VERSION = 2
+Values = tuple[Any, ...]
 APPLICATION_ID = 0x43_54_58_42  # "CTXB"
 
 TABLES = f"""
@@ -163,4 +168,48 @@ def column_types() -> dict[str, tuple[frozenset[type], ...]]:
             frozenset({types[kind]} if "NOT NULL" in rule or "PRIMARY KEY" in rule else {types[kind], type(None)})
             for kind, rule in columns
         )
+    return found
+
+
+def check_schema(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the version of a run file's format, after holding all that it defines against that format.
+
+    Raises:
+        StoreError: It was written in another format, or defines what no run file of ours does.
+    """
+    objects = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    if not any(line[:2] == ("table", "meta") for line in objects):
+        raise StoreError(f"{path} is no run file: it has no table meta.")
+    strange = [line for line in objects if line not in _every_object()]
+    if strange:
+        kind, name, *_ = strange[0]
+        raise StoreError(
+            f"{path} is not as context-bench writes it: its {kind} {str(name)[:60]!r} is none of a run file's. Nothing was "
+            "read from it; remove what was added, or open it with the version of context-bench that wrote it."
+        )
+    found = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+    version = str(found[0]) if found else ""
+    if not version.isdecimal() or int(version) not in SCHEMAS:
+        raise StoreError(
+            f"{path} has run-file format {version[:20] or 'none'}; this version reads {', '.join(map(str, SCHEMAS))}. "
+            "Open it with the version of context-bench that wrote it."
+        )
+    missing = _objects(SCHEMAS[int(version)]) - set(objects)
+    if missing:
+        raise StoreError(f"{path} is damaged: it has no {' '.join(min(missing)[:2])}.")
+    return int(version)
+
+
+@cache
+def _every_object() -> frozenset[Values]:
+    return frozenset().union(*map(_objects, SCHEMAS.values()))
+
+
+@cache
+def _objects(tables: str) -> frozenset[Values]:
+    """Return what a format defines, as SQLite tells it."""
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(tables)
+    found = frozenset(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
+    connection.close()
     return found
