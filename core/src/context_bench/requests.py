@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
-from context_bench.bench.requests import Request, chosen_in_time
+from context_bench.bench.parameters import SystemSpec
+from context_bench.bench.requests import Request
 from context_bench.bench.secrets import secrecy_of
-from context_bench.bench.specs import SystemSpec
 from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.catalog import Catalog
+from context_bench.runner.selection import chosen
 from context_bench.runner.systems import endpoint_of, with_conversations
 from context_bench.runs import Run
 
@@ -116,7 +117,7 @@ def examples_of(catalog: Catalog, request: Request, size: int) -> list[tuple[str
     for number, spec in enumerate(request.datasets):
         stream, facts = make_stream(catalog, spec, number, request, labels)
         labels.append(facts.label)
-        sources.append(_named(chosen_in_time(request, stream), facts.label))
+        sources.append(_named(chosen(stream, request.patience), facts.label))
     found: list[tuple[str, Mapping[str, Any]]] = []
     while sources and len(found) < size:
         source = sources.pop(0)
@@ -151,8 +152,8 @@ def read_request(
     """
     from pathlib import Path
 
+    from context_bench.bench.parameters import parse_system
     from context_bench.bench.project import project_request, proxies_of
-    from context_bench.bench.specs import parse_system
     from context_bench.cli.options import catalog_of_environment
     from context_bench.plugins.settings import load_project
 

@@ -117,8 +117,8 @@ def test_a_file_is_recorded_by_its_hash_and_a_changed_one_is_told_on_resume(tmp_
     pytest.importorskip("context_bench_local", reason="it reads the file")
     pytest.importorskip("context_bench_replay", reason="it is the system")
     from context_bench.bench import runs
+    from context_bench.bench.parameters import parse_dataset, parse_system
     from context_bench.bench.requests import Request
-    from context_bench.bench.specs import parse_dataset, parse_system
     from context_bench.plugins.discovery import discover
     from context_bench.plugins.settings import PluginSettings
 

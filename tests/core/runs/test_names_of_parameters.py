@@ -41,12 +41,12 @@ def test_a_key_that_belongs_to_the_top_of_the_project_file_is_told_so(
 
 
 def test_every_name_of_every_parameter_is_told_where_it_is_another() -> None:
-    from context_bench.bench.parameters import called_here
+    from context_bench.bench.requests import called_here
 
     for field, one in PARAMETERS.items():
         flags = [flag.partition("/")[0].lstrip("-") for flag in one.flags]
         others = {field, *flags, *([one.python] if one.python else [])}
         for name in others if one.key and one.key.startswith("run.") else ():
-            told = called_here(PARAMETERS.values(), name, lambda parameter: parameter.key)
+            told = called_here(name, lambda parameter: parameter.key)
             assert told.startswith("Here it is run."), name
-    assert called_here(PARAMETERS.values(), "nothing-like-it", lambda parameter: parameter.key) == ""
+    assert called_here("nothing-like-it", lambda parameter: parameter.key) == ""

@@ -12,10 +12,9 @@ import pytest
 from attrs import evolve
 
 from context_bench import evaluate
-from context_bench.bench.parameters import AbsentObject
+from context_bench.bench.parameters import AbsentObject, parse_dataset, parse_system
 from context_bench.bench.requests import PARAMETERS, Request
 from context_bench.bench.runs import resume
-from context_bench.bench.specs import parse_dataset, parse_system
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError, ContextBenchError, StoreError
 from context_bench.metrics import MeanScore
@@ -196,6 +195,7 @@ def test_the_signature_of_evaluate_is_that_of_the_request() -> None:
         ({"limit": 0}, "max_examples is 0, but must be a whole number above zero"),
         ({"limit": True}, "max_examples is True"),
         ({"deadline": float("nan")}, "deadline is nan, but must be a number above zero"),
+        ({"deadline": 10**400}, "deadline is 10+, but must be a number above zero"),
         ({"max_failed": 2}, "max_failed is 2, but must be a share between 0 and 1"),
         ({"order": "sideways"}, "No order is called 'sideways'"),
         ({"also": [3]}, "also is .*, but must be a list of names"),

@@ -16,8 +16,8 @@ from attrs import evolve
 
 from context_bench.bench.builders import followed, labels_of
 from context_bench.bench.identity import ASKED
+from context_bench.bench.parameters import DatasetSpec, SystemSpec, parse_system
 from context_bench.bench.requests import Request
-from context_bench.bench.specs import DatasetSpec, SystemSpec, parse_system
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
 

@@ -12,17 +12,24 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from context_bench.bench.identity import component_of, held_against, system_identity, system_reads, system_sees
+from context_bench.bench.parameters import DatasetSpec, SystemSpec
 from context_bench.bench.provenance import revision_of, source_of
 from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
-from context_bench.bench.specs import DatasetSpec, SystemSpec, rename_fields
-from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, PluginError, UnknownNameError
+from context_bench.errors import (
+    ConfigurationError,
+    ContextBenchError,
+    DatasetError,
+    PluginError,
+    UnknownNameError,
+    did_you_mean,
+)
 from context_bench.plugins.catalog import Catalog, Component, of_suffix
 from context_bench.plugins.loading import load
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.runner.parts import Slot, Stream
-from context_bench.runner.selection import EVERYTHING, gold_sources
+from context_bench.runner.selection import EVERYTHING, bounded, gold_sources
 from context_bench.runner.systems import Chain, max_tokens_of, model_of, steps_of_system, with_conversations
 from context_bench.secrecy import Secrecy
 from context_bench.tokens import WordTokenizer
@@ -235,9 +242,8 @@ def make_stream(
         ContextBenchError: The dataset or an option is unknown, or the loader cannot be loaded, or not in time.
     """
     make = partial(_stream, catalog, spec, number, request, taken)
-    from context_bench.bench.requests import in_time
-
-    return in_time(request, make, f"dataset {spec.name!r}")  # type: ignore[no-any-return]
+    found: tuple[Stream, DatasetFacts] = bounded(make, request.patience, f"dataset {spec.name!r}")
+    return found
 
 
 def _stream(
@@ -387,3 +393,54 @@ def _looks_like_path(catalog: Catalog, name: str) -> bool:
     if "/" in name or os.sep in name or os.path.exists(name):
         return True
     return name.lower().endswith((*catalog.suffixes("datasets"), ".jsonl", ".json", ".csv", ".tsv", ".gz"))
+
+
+_ABSENT = object()
+
+
+def rename_fields(
+    examples: Iterable[Mapping[str, Any]], fields: Mapping[str, str], name: str
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the examples with fields taken from other places.
+
+    A source is a column, or a dotted path into one (``outputs.0.text``). A column that is taken whole is renamed: it
+    does not stay under its old name. A later row without the source has no such field.
+
+    Raises:
+        DatasetError: The first row has no such source; the message lists the columns there are.
+    """
+    for position, example in enumerate(examples):
+        if not isinstance(example, Mapping):  # told by the feed, with its position
+            yield example  # type: ignore[unreachable]
+            continue
+        found = {target: _look_up(example, source) for target, source in fields.items()}
+        if position == 0:
+            _check(example, fields, found, name)
+        renamed = {source for source in fields.values() if source in example}
+        kept = {column: value for column, value in example.items() if column not in renamed}
+        yield {**kept, **{target: value for target, value in found.items() if value is not _ABSENT}}
+
+
+def _look_up(example: Mapping[str, Any], path: str) -> Any:
+    if path in example:
+        return example[path]
+    value: Any = example
+    for part in path.split("."):
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list | tuple) and part.lstrip("-").isdecimal() and -len(value) <= int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return _ABSENT
+    return value
+
+
+def _check(example: Mapping[str, Any], fields: Mapping[str, str], found: Mapping[str, Any], name: str) -> None:
+    for target, source in fields.items():
+        if found[target] is _ABSENT:
+            columns = list(example)
+            hint = did_you_mean(source, columns)
+            raise DatasetError(
+                f"--field {target}={source}: the first row of {name} has no {source!r}. "
+                f"{hint + ' ' if hint.startswith('Did') else ''}Its columns are: {', '.join(columns)}."
+            )

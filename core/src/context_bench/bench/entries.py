@@ -7,17 +7,20 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from context_bench.bench.parameters import AbsentObject, Kind, recorded, restored_object
-from context_bench.bench.secrets import safe_spec, without_secrets
-from context_bench.bench.specs import (
+from context_bench.bench.parameters import (
+    AbsentObject,
     DatasetSpec,
+    Kind,
     SystemSpec,
     dataset_from_dict,
     parse_dataset,
     parse_system,
+    recorded,
+    restored_object,
     spec_to_dict,
     system_from_dict,
 )
+from context_bench.bench.secrets import safe_spec, without_secrets
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.settings import PROJECT_FILE
 

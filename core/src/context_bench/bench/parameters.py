@@ -1,22 +1,29 @@
-"""What a run can be asked for: how one parameter is declared, and the kinds of values that parameters have.
+"""What a run can be asked for: how one parameter is declared, the kinds of values that parameters have, and specs.
 
 A field of a :class:`~context_bench.bench.requests.Request` is declared with :func:`parameter`, once. Flags, the project file,
 ``--set``, the signature of ``evaluate()`` and the reference pages are made from that, and so is what a run file keeps.
+
+A system is ``[label=]name[:key=value[,key=value...]]``. A dataset is ``[label=]name[:config][,key=value...]``, or the path
+of a file in place of the name. In both, a comma does for the colon where nothing but options follows: ``needle,length=8000``.
+Values cannot hold a comma; the project file can say anything.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
-from math import isfinite
+from sys import float_info
+from types import UnionType
 from typing import Any
 
-from attrs import Factory, evolve, field, fields, frozen
+from attrs import Factory, asdict, evolve, field, fields_dict, frozen
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 
 PLANNED = ("run", "plan")
 """The commands that plan a run: ``run`` itself, and all that look at what it would do."""
+_END_OF_NAME = re.compile(r":|,(?=[A-Za-z_][\w.-]*=)")
 
 
 def _same(value: Any, *beside: Any) -> Any:
@@ -32,7 +39,6 @@ class Kind:
         check: Returns a value as the request holds it, ``(value, where)``; raises ConfigurationError for any other.
         of_text: Returns the value of a text, ``(text, where)``: of a flag or of ``--set``; None where no text can say it.
         of_file: Returns the value of what TOML gave, ``(value, where)``; None checks it.
-        over: Returns the value of a flag laid over that of the project file, ``(value, before)``.
         stored: Returns a value as JSON-like values without secrets, ``(value, catalog)``.
         restored: Returns the value that ``stored`` wrote.
         is_repeated: Whether its flag can be given several times; then ``of_text`` takes all texts.
@@ -44,7 +50,6 @@ class Kind:
     check: Callable[[Any, str], Any]
     of_text: Callable[[Any, str], Any] | None = None
     of_file: Callable[[Any, str], Any] | None = None
-    over: Callable[[Any, Any], Any] = _same
     stored: Callable[[Any, Any], Any] = _same
     restored: Callable[[Any], Any] = _same
     is_repeated: bool = False
@@ -59,17 +64,15 @@ class Parameter:
     Attributes:
         name: Its field of the request.
         kind: What values it has.
-        default: Its value when nobody says anything.
+        default: Its value when nobody says anything; that of its kind, unless it says otherwise.
         help: What it means, in a sentence or two without the name.
         flags: Its flags; empty where the command line has none.
         metavar: What the flag's value is called in help.
         unset: What help says of the default; the value itself, where there is one and nothing else is said.
-        key: Its place in the project file; ``run.`` and its flag, unless it says otherwise; None where the file has none.
+        key: Its place in the project file; ``run.`` and its name, unless it says otherwise; None where the file has none.
         python: Its name in ``evaluate()``; None where that has another way to say it.
         told: What ``evaluate()`` says of it; empty takes ``help``.
         commands: The commands that take its flags.
-        keyed: Whether a response key or score key depends on it.
-        secret: Whether parts of it may be secret; its kind takes them out of what is stored.
         stored: Whether a run file keeps it.
         usual: What the command line takes where nobody says anything; None for the default.
     """
@@ -84,8 +87,6 @@ class Parameter:
     python: str | None = ""
     told: str = ""
     commands: tuple[str, ...] = PLANNED
-    keyed: bool = False
-    secret: bool = False
     stored: bool = True
     usual: Any = None
     name: str = ""
@@ -105,15 +106,13 @@ class Parameter:
             *self.flags, self.name, multiple=True, metavar=self.metavar, help=words, type=str, callback=callback
         )
 
-    def of_flag(self, given: Any, before: Any) -> Any:
-        """Return the value of the flag, laid over what the project file says.
+    def of_flag(self, given: Any) -> Any:
+        """Return the value of the flag.
 
         Raises:
             ConfigurationError: It is none of its kind.
         """
-        if self.kind.is_switch or self.kind.of_text is None:
-            return given
-        return self.kind.over(self.kind.of_text(given, self.flags[0]), before)
+        return given if self.kind.of_text is None or self.kind.is_switch else self.kind.of_text(given, self.flags[0])
 
     def of_file(self, value: Any, where: str) -> Any:
         """Return the value of what stands in the project file.
@@ -133,15 +132,20 @@ def _only_one(context: Any, option: Any, given: tuple[str, ...]) -> str | None:
     return given[0] if given else None
 
 
-def parameter(kind: Kind, default: Any, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002 - as attrs calls it
+def parameter(kind: Kind, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002 - as attrs calls it
     """Declare a field of a request; see :class:`Parameter` for what can be said of it.
 
     A flag is written as in help, with what its value is called: ``"--limit N"``.
     """
+    default = more.pop("default", _EMPTY.get(kind.written))
     words = [flag.split() for flag in flags]
     metavar = next((word[1] for word in words if len(word) > 1), None)
     declared = Parameter(kind, default, help, tuple(word[0] for word in words), metavar, **more)
     return field(default=Factory(default) if callable(default) else default, metadata={"parameter": declared})
+
+
+_EMPTY: Mapping[str, Any] = {"bool": False, "list": (), "list of str": (), "table": dict}
+"""The value of a parameter that nobody says anything of, by what its kind is called; None for any other kind."""
 
 
 def named(request: type, attributes: list[Any]) -> list[Any]:
@@ -151,123 +155,92 @@ def named(request: type, attributes: list[Any]) -> list[Any]:
 
 def _checked(attribute: Any) -> Any:
     declared: Parameter = attribute.metadata["parameter"]
-    python = attribute.name if declared.python == "" else declared.python
-    default, where = declared.default, python or attribute.name
-    long = next((flag for flag in declared.flags if flag.startswith("--")), None)
-    key = declared.key or (f"run.{long[2:]}" if declared.key == "" and long else None)
+    default, name = declared.default, attribute.name
+    python = name if declared.python == "" else declared.python
+    key = f"run.{name.replace('_', '-')}" if declared.key == "" else declared.key
     is_value = isinstance(default, str | int | float) and not isinstance(default, bool)
     unset = declared.unset or (str(default) if is_value else "")
-    declared = evolve(declared, name=attribute.name, python=python, key=key, unset=unset)
 
     def convert(value: Any) -> Any:
         if value is None or value is default:  # nobody gave it
             return default() if callable(default) else default
-        return declared.kind.check(value, where)
+        return declared.kind.check(value, python or name)
 
-    return attribute.evolve(converter=convert, metadata={"parameter": declared})
+    named = evolve(declared, name=name, python=python, key=key, unset=unset)
+    return attribute.evolve(converter=convert, metadata={"parameter": named})
 
 
-def called_here(parameters: Iterable[Parameter], name: str, here: Callable[[Parameter], str | None]) -> str:
-    """Return a sentence with what a parameter is called here that is called ``name`` elsewhere; empty when there is none.
+def held(is_right: Callable[[Any], bool], wanted: str, made: Callable[[Any], Any] = _same) -> Callable[[Any, str], Any]:
+    """Return what refuses a value that is not right, and says what it must be.
 
     Args:
-        parameters: All of them.
-        name: What it was called: its flag without dashes, its argument of ``evaluate()``, or its key.
-        here: Returns the name of a parameter here; None where it has none.
+        is_right: Whether a value is right.
+        wanted: What it must be.
+        made: Returns what the request holds of a right value.
     """
-    wanted = name.replace("-", "_")
-    for one in parameters:
-        elsewhere = [one.name, one.python, (one.key or "").rpartition(".")[2]]
-        elsewhere += [flag.lstrip("-") for flags in one.flags for flag in flags.split("/")]
-        if wanted in [each.replace("-", "_") for each in elsewhere if each] and (found := here(one)):
-            return f"Here it is {found}."
-    return ""
 
+    def check(value: Any, where: str) -> Any:
+        if not is_right(value):
+            raise ConfigurationError(f"{where} is {value!r}, but must be {wanted}.")
+        return made(value)
 
-def declared_in(request: type) -> dict[str, Parameter]:
-    """Return the parameters of a request by the names of their fields, in the order of their declaration."""
-    return {one.name: one.metadata["parameter"] for one in fields(request)}
+    return check
 
 
 def text(*choices: str, about: str = "value") -> Kind:
     """Return the kind of texts, of some choices where there are any."""
+    is_text = held(lambda value: isinstance(value, str), "a text")
 
     def check(value: Any, where: str) -> Any:
-        if not isinstance(value, str):
-            raise ConfigurationError(f"{where} is {value!r}, but must be a text.")
-        if choices and value not in choices:
+        if choices and is_text(value, where) not in choices:
             raise UnknownNameError(about, value, choices)
-        return value
+        return is_text(value, where)
 
     return Kind("str", check, check, python="str")
 
 
 def path() -> Kind:
     """Return the kind of paths."""
-
-    def check(value: Any, where: str) -> Any:
-        try:
-            return os.fspath(value)
-        except TypeError:
-            raise ConfigurationError(f"{where} is {value!r}, but must be a path.") from None
-
+    check = held(lambda value: isinstance(value, str | bytes | os.PathLike), "a path", os.fspath)
     return Kind("path", check, check, python="str | os.PathLike[str]")
 
 
 def whole(least: int | None = 1) -> Kind:
     """Return the kind of whole numbers, above zero unless said otherwise."""
     wanted = "a whole number above zero" if least == 1 else "a whole number"
-
-    def check(value: Any, where: str) -> Any:
-        if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
-            raise ConfigurationError(f"{where} is {value!r}, but must be {wanted}.")
-        return value
-
+    check = held(lambda value: _is_number(value, int) and (least is None or value >= least), wanted)
     return Kind("int", check, _converting(int, check, wanted), python="int")
 
 
 def number(is_positive: bool = True) -> Kind:
     """Return the kind of finite numbers, above zero unless said otherwise."""
     wanted = "a number above zero" if is_positive else "a number"
-
-    def check(value: Any, where: str) -> Any:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-        if not is_number or (is_positive and value <= 0):
-            raise ConfigurationError(f"{where} is {value!r}, but must be {wanted}.")
-        return value
-
+    check = held(
+        lambda value: _is_number(value) and abs(value) <= float_info.max and (value > 0 or not is_positive), wanted
+    )
     return Kind("number", check, _converting(float, check, wanted), python="float")
 
 
 def share() -> Kind:
     """Return the kind of shares, 0 to 1; flags and the project file write them in percent."""
-
-    def check(value: Any, where: str) -> Any:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise ConfigurationError(f"{where} is {value!r}, but must be a share between 0 and 1.")
-        return value
-
-    def percent(value: Any, where: str) -> Any:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-            raise ConfigurationError(f"{where} is {value!r}, but must be between 0 and 100 percent.")
-        return value / 100
-
+    check = held(lambda value: _is_number(value) and 0 <= value <= 1, "a share between 0 and 1")
+    percent = held(
+        lambda value: _is_number(value) and 0 <= value <= 100, "between 0 and 100 percent", lambda value: value / 100
+    )
     return Kind("percent", check, _converting(float, percent, "a number of percent"), percent, python="float")
+
+
+def _is_number(value: Any, kind: type | UnionType = int | float) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def switch() -> Kind:
     """Return the kind of things that are so or not."""
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-
-    def check(value: Any, where: str) -> Any:
-        if not isinstance(value, bool):
-            raise ConfigurationError(f"{where} is {value!r}, but must be true or false.")
-        return value
-
-    def parse(text: str, where: str) -> Any:
-        return check(words.get(text.lower(), text), where)
-
-    return Kind("bool", check, parse, is_switch=True, python="bool")
+    check = held(lambda value: isinstance(value, bool), "true or false")
+    return Kind(
+        "bool", check, lambda text, where: check(words.get(text.lower(), text), where), is_switch=True, python="bool"
+    )
 
 
 def names(is_repeated: bool = False, thing: str | None = None) -> Kind:
@@ -278,32 +251,32 @@ def names(is_repeated: bool = False, thing: str | None = None) -> Kind:
         thing: What an object may be that ``evaluate()`` takes in place of a name; None takes names alone.
     """
 
+    wanted = "a list of names"
+
     def check(value: Any, where: str) -> Any:
         found = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
-        if not thing and not all(isinstance(name, str) for name in found):
-            raise ConfigurationError(f"{where} is {value!r}, but must be a list of names.")
+        if not thing and not _are_texts(found):
+            raise ConfigurationError(f"{where} is {value!r}, but must be {wanted}.")
         return found
-
-    def read(value: Any, where: str) -> Any:
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise ConfigurationError(f"{where} is {value!r}, but must be a list of names.")
-        return tuple(value)
 
     def parse(given: Any, where: str) -> Any:
         texts = (given,) if isinstance(given, str) else given
         return tuple(name for text in texts for name in _split_names(text))
 
-    python = f"Sequence[{thing} | str]" if thing else "Sequence[str]"
     return Kind(
         "list of str",
         check,
         parse,
-        read,
-        stored=lambda value, catalog: [recorded(one) if not isinstance(one, str) else one for one in value],
+        held(lambda value: isinstance(value, list) and _are_texts(value), wanted, tuple),
+        stored=lambda value, catalog: [recorded(one) for one in value],
         restored=lambda value: tuple(restored_object(one) for one in value),
         is_repeated=is_repeated,
-        python=python,
+        python=f"Sequence[{thing} | str]" if thing else "Sequence[str]",
     )
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(one, str) for one in values)
 
 
 def _split_names(text: str) -> list[str]:
@@ -319,22 +292,17 @@ def _split_names(text: str) -> list[str]:
 
 def table() -> Kind:
     """Return the kind of tables of options, by name."""
-
-    def check(value: Any, where: str) -> Any:
-        if not isinstance(value, Mapping):
-            raise ConfigurationError(f"{where} is {value!r}, but must be a table of options.")
-        return {str(name).replace("-", "_"): one for name, one in value.items()}
-
+    check = held(
+        lambda value: isinstance(value, Mapping),
+        "a table of options",
+        lambda value: {str(name).replace("-", "_"): one for name, one in value.items()},
+    )
     return Kind("table", check, python="Mapping[str, Any]")
 
 
 def pairs() -> Kind:
     """Return the kind of texts by text, written as ``target=source``."""
-
-    def check(value: Any, where: str) -> Any:
-        if not isinstance(value, Mapping) or not all(isinstance(one, str) for one in value.values()):
-            raise ConfigurationError(f"{where} is {value!r}, but must be a table of texts.")
-        return dict(value)
+    check = held(lambda value: isinstance(value, Mapping) and _are_texts(value.values()), "a table of texts", dict)
 
     def parse(given: Any, where: str) -> Any:
         return parse_pairs((given,) if isinstance(given, str) else given, where)
@@ -376,7 +344,9 @@ class AbsentObject:
 
 
 def recorded(thing: Any) -> Any:
-    """Return what a run file keeps of an object."""
+    """Return what a run file keeps of an object; of a name, the name."""
+    if isinstance(thing, str):
+        return thing
     if isinstance(thing, AbsentObject):
         return {"object": {"name": thing.name, "type": thing.type}}
     kind = thing if hasattr(thing, "__qualname__") and hasattr(thing, "__module__") else type(thing)
@@ -402,3 +372,123 @@ def _converting(
         return check(value, where)
 
     return parse
+
+
+@frozen
+class SystemSpec:
+    """A system as it was asked for.
+
+    Attributes:
+        name: Name of its component.
+        options: Options by name.
+        label: Its label in the run; None takes the name.
+        steps: Further systems that it feeds, in order.
+    """
+
+    name: str
+    options: Mapping[str, Any] = Factory(dict)
+    label: str | None = None
+    steps: tuple[SystemSpec, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The spec as it would be written, without its label."""
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        return "+".join([f"{self.name}:{options}" if options else self.name, *(step.text for step in self.steps)])
+
+
+@frozen
+class DatasetSpec:
+    """A dataset as it was asked for.
+
+    Attributes:
+        name: Name of its component, or the path of a file.
+        config: Its configuration; None takes the default.
+        options: Options by name.
+        label: Its label in the run; None takes the name and configuration.
+        split: Its split; None takes the default.
+        fields: Source path of a field, by the field's name.
+    """
+
+    name: str
+    config: str | None = None
+    options: Mapping[str, Any] = Factory(dict)
+    label: str | None = None
+    split: str | None = None
+    fields: Mapping[str, str] = Factory(dict)
+
+
+def parse_system(text: str) -> SystemSpec:
+    """Read a system spec.
+
+    >>> parse_system("short=bm25:ratio=0.3").options
+    {'ratio': '0.3'}
+
+    Raises:
+        ConfigurationError: The text is no spec.
+    """
+    label, name, rest = _split(text, "system")
+    if rest == [""]:
+        raise ConfigurationError(f"The system {text!r} ends with a colon, but gives no option.")
+    options = {}
+    for number, part in enumerate(rest):
+        key, equals, value = part.partition("=")
+        if not equals or not key:  # a later part is not repeated: it may be the rest of a secret that holds a comma
+            told = repr(part) if number == 0 else f"part {number + 1}"
+            raise ConfigurationError(f"In the system {name!r}, {told} is no option: write key=value.")
+        options[key] = value
+    return SystemSpec(name, options, label)
+
+
+def parse_dataset(text: str) -> DatasetSpec:
+    """Read a dataset spec.
+
+    >>> spec = parse_dataset("needle:multi-key,length=8000")
+    >>> spec.config, spec.options
+    ('multi-key', {'length': '8000'})
+    >>> parse_dataset("tickets,seed=4").options
+    {'seed': '4'}
+
+    Raises:
+        ConfigurationError: The text is no spec.
+    """
+    label, name, rest = _split(text, "dataset")
+    config = None
+    options = {}
+    for number, part in enumerate(rest):
+        key, equals, value = part.partition("=")
+        if equals and key:
+            options[key] = value
+        elif number == 0 and part:
+            config = part
+        else:
+            raise ConfigurationError(f"In the dataset {text!r}, {part!r} is no option: write key=value.")
+    split = options.pop("split", None)
+    return DatasetSpec(name, config, options, label, split)
+
+
+def spec_to_dict(spec: SystemSpec | DatasetSpec) -> dict[str, Any]:
+    """Return a spec as JSON-like values, as run files keep it."""
+    return asdict(spec, recurse=True)
+
+
+def system_from_dict(found: Mapping[str, Any]) -> SystemSpec:
+    """Return the system spec that :func:`spec_to_dict` wrote."""
+    steps = tuple(system_from_dict(step) for step in found.get("steps", ()))
+    return SystemSpec(found["name"], found.get("options", {}), found.get("label"), steps)
+
+
+def dataset_from_dict(found: Mapping[str, Any]) -> DatasetSpec:
+    """Return the dataset spec that :func:`spec_to_dict` wrote."""
+    return DatasetSpec(**{name: found[name] for name in fields_dict(DatasetSpec) if name in found})
+
+
+def _split(text: str, what: str) -> tuple[str | None, str, list[str]]:
+    """Return label, name and the parts behind it. A comma ends the name only where ``key=`` follows: paths may hold some."""
+    end = _END_OF_NAME.search(text)
+    head, tail = (text, None) if end is None else (text[: end.start()], text[end.end() :])
+    label, equals, name = head.rpartition("=")
+    name = name.strip()
+    if not name or (equals and not label.strip()):
+        raise ConfigurationError(f"{text!r} names no {what}. Write [label=]name[:key=value,...].")
+    return label.strip() or None, name, [] if tail is None else tail.split(",")

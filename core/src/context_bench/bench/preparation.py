@@ -29,12 +29,12 @@ from context_bench.bench.builders import (
 )
 from context_bench.bench.entries import Examples
 from context_bench.bench.identity import system_identity, system_sees
+from context_bench.bench.parameters import DatasetSpec, SystemSpec
 from context_bench.bench.planner import Planner
-from context_bench.bench.requests import Request, in_time
+from context_bench.bench.requests import Request
 from context_bench.bench.run import Run, Warnings, check_metrics
 from context_bench.bench.run_parts import RunParts, described_parts, load_parts
 from context_bench.bench.secrets import is_redacted, secrecy_of
-from context_bench.bench.specs import DatasetSpec, SystemSpec
 from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import active_metrics
 from context_bench.plugins.catalog import Catalog, Component
@@ -43,7 +43,7 @@ from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.protocols import Tokenizer
 from context_bench.runner.parts import Slot, Stream
-from context_bench.runner.selection import INPUT, gold_among
+from context_bench.runner.selection import INPUT, bounded, gold_among
 from context_bench.runner.systems import close_systems, max_tokens_of, model_of, usual_workers
 from context_bench.store.keys import chain_key, system_key
 from context_bench.store.runfile import RunFile
@@ -202,7 +202,7 @@ def prepare(catalog: Catalog, request: Request, place: Place, warnings: Warnings
         _check_tokenizer(place.store, tokenizer)
     metrics = known_metrics(catalog, request, warnings.warn)[0].metrics_of(catalog)
     check_metrics(metrics, planner, streams)
-    size = in_time(request, request.size, "the dataset")
+    size = bounded(request.size, request.patience, "the dataset")
     recorded = (settled(catalog, kept) if parts.preparers else request).to_dict(catalog)
     store = place.create(recorded)
     planner.attach(store)
@@ -314,7 +314,7 @@ def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[Strea
             examples = dataset.source if request.limit is None else islice(dataset.source, request.limit)
             name = f"dataset {dataset.label!r}" if dataset.label else "the dataset"
             told = partial(describe_examples, dataset.label, dataset.source)
-            described = in_time(request, told, name)
+            described = bounded(told, request.patience, name)
             stream = Stream(number, dataset.label, examples, "", described, request.selection())
         else:
             taken = [stream.label or stream.fallback for stream in streams]

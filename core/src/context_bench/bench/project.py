@@ -33,69 +33,75 @@ disable = ["rouge"]
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
 
 from context_bench.bench.baseline import settled
-from context_bench.bench.parameters import called_here, parse_pairs
-from context_bench.bench.requests import PARAMETERS, Request
-from context_bench.bench.specs import SystemSpec
+from context_bench.bench.parameters import SystemSpec, parse_pairs
+from context_bench.bench.requests import PARAMETERS, Request, called_here
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.settings import PROJECT_FILE
 
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
-_DEFAULTS = _KEYS["systems.defaults"]
+_DEFAULTS = _KEYS["systems.defaults"].name
 _TABLES = ("run", "plugins")
+_CORE_ALONE = Catalog()
 
 
-def project_request(project: Mapping[str, Any], catalog: Catalog | None = None) -> Request:
+def project_request(project: Mapping[str, Any], catalog: Catalog) -> Request:
     """Return what the project file asks for; flags are laid over it.
 
     Args:
         project: The project file.
-        catalog: What is installed: run parts declare keys of their own. None knows core's alone.
+        catalog: What is installed: run parts declare keys of their own.
 
     Raises:
         ConfigurationError: A key is unknown or has a value of the wrong kind; the message names it.
     """
     values: dict[str, Any] = {}
-    project, defaults = _without_defaults(project if catalog is None else _with_parts(catalog, project))
-    if defaults is not None:
-        values[_DEFAULTS.name] = _DEFAULTS.of_file(defaults, f"{PROJECT_FILE}: systems.defaults")
+    of_parts: dict[str, Any] = {}
     own = keys_of_parts(catalog)
-    of_parts = {key: value for key, value in project.items() if key in own}
-    for key, value in project.items():
-        if key in of_parts:
-            continue
-        if key in _KEYS:
+    for key, value in _by_key(_with_defaults_apart(_with_parts(catalog, project))).items():
+        if key in own:
+            of_parts[key] = value
+        elif key in _KEYS:
             values[_KEYS[key].name] = _KEYS[key].of_file(value, f"{PROJECT_FILE}: {key}")
-        elif key not in _TABLES:
-            known = [*(key for key in (*_KEYS, *own) if "." not in key), *_TABLES]
-            raise UnknownNameError(f"table of {PROJECT_FILE}", key, known, absent_key(key))
-    for key, value in _run_table(project).items():
-        one = _KEYS.get(f"run.{key}")
-        if f"run.{key}" in own:
-            of_parts[f"run.{key}"] = value
-            continue
-        if one is None:
-            known = [key.removeprefix("run.") for key in (*_KEYS, *own) if key.startswith("run.")]
-            here = _called_here(key)
-            hint = absent_key(f"run.{key}") or here
-            raise UnknownNameError(f"key of [run] in {PROJECT_FILE}", key, [] if here else known, hint)
-        values[one.name] = one.of_file(value, f"{PROJECT_FILE}: run.{key}")
-    if not of_parts or catalog is None:
-        return Request(**values)
+        else:
+            raise _unknown(key, own)
+    return _with_keys_of_parts(catalog, Request(**values), of_parts) if of_parts else Request(**values)
+
+
+def _by_key(project: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the project file says of a run, by the keys that parameters declare."""
+    run = project.get("run", {})
+    if not isinstance(run, Mapping):
+        raise ConfigurationError(f"{PROJECT_FILE}: run must be a table.")
+    found = {key: value for key, value in project.items() if key not in _TABLES}
+    return found | {f"run.{key}": value for key, value in run.items()}
+
+
+def _unknown(key: str, own: Iterable[str]) -> UnknownNameError:
+    if not key.startswith("run."):
+        known = [*(one for one in (*_KEYS, *own) if "." not in one), *_TABLES]
+        return UnknownNameError(f"table of {PROJECT_FILE}", key, known, absent_key(key))
+    name = key.removeprefix("run.")
+    here = _called_here(name)
+    known = [] if here else [one.removeprefix("run.") for one in (*_KEYS, *own) if one.startswith("run.")]
+    return UnknownNameError(f"key of [run] in {PROJECT_FILE}", name, known, absent_key(key) or here)
+
+
+def _with_keys_of_parts(catalog: Catalog, request: Request, given: Mapping[str, Any]) -> Request:
     from context_bench.bench.run_parts import with_flags_of_parts
 
-    return with_flags_of_parts(catalog, Request(**values), of_parts, "key")
+    return with_flags_of_parts(catalog, request, given, "key")
 
 
-def keys_of_parts(catalog: Catalog | None) -> frozenset[str]:
+def keys_of_parts(catalog: Catalog) -> frozenset[str]:
     """Return the keys of the project file that installed run parts declare."""
-    found = () if catalog is None else catalog.of_kind("run_parts")
+    found = catalog.of_kind("run_parts")
     return frozenset(option.key for one in found for option in one.said.options.values() if option.key)
 
 
@@ -109,12 +115,10 @@ def absent_key(key: str) -> str:
 
 def _called_here(name: str) -> str:
     at_the_top = "{}, at the top of the file, outside of every table"
-    return called_here(
-        PARAMETERS.values(), name, lambda one: one.key if "." in (one.key or ".") else at_the_top.format(one.key)
-    )
+    return called_here(name, lambda one: one.key if "." in (one.key or ".") else at_the_top.format(one.key))
 
 
-def set_value(request: Request, path: str, value: str, catalog: Catalog | None = None) -> Request:
+def set_value(request: Request, path: str, value: str, catalog: Catalog) -> Request:
     """Return the request with one thing changed: ``--set evaluators.judge.model=large-1``.
 
     Raises:
@@ -122,22 +126,16 @@ def set_value(request: Request, path: str, value: str, catalog: Catalog | None =
     """
     kind, _, rest = path.partition(".")
     name, _, option = rest.rpartition(".")
-    if kind == "evaluators" and name and option:
-        options = {key: dict(given) for key, given in request.options.items()}
-        options.setdefault(name, {})[option] = value
-        return evolve(request, options=options)
-    if catalog is not None and path in keys_of_parts(catalog):
-        from context_bench.bench.run_parts import with_flags_of_parts
-
-        return with_flags_of_parts(catalog, request, {path: value}, "key")
     one = _KEYS.get(path)
+    if kind == "evaluators" and name and option:
+        given = request.options.get(name, {})
+        return evolve(request, options={**request.options, name: {**given, option: value}})
+    if path in keys_of_parts(catalog):
+        return _with_keys_of_parts(catalog, request, {path: value})
     if kind == "run" and one is not None and one.kind.of_text is not None:
-        converted = one.kind.of_text(value, f"--set {path}")
-        changed: dict[str, Any] = {one.name: converted}
-        return evolve(request, **changed)
+        return _changed(request, one.name, one.kind.of_text(value, f"--set {path}"))
     if kind == "systems" and name == "defaults" and option:
-        shared: dict[str, Any] = {_DEFAULTS.name: {**getattr(request, _DEFAULTS.name), option: value}}
-        return evolve(request, **shared)
+        return _changed(request, _DEFAULTS, {**getattr(request, _DEFAULTS), option: value})
     if kind in ("systems", "datasets") and name and option:
         return _set_option(request, kind, name, option, value)
     hint = f"{_called_here(rest)} ".lstrip() if kind == "run" else ""
@@ -145,6 +143,11 @@ def set_value(request: Request, path: str, value: str, catalog: Catalog | None =
         f"--set {path}={value}: there is no such setting. {hint}Write evaluators.NAME.OPTION, systems.LABEL.OPTION, "
         "systems.defaults.OPTION, datasets.LABEL.OPTION or run.KEY."
     )
+
+
+def _changed(request: Request, name: str, value: Any) -> Request:
+    changes: dict[str, Any] = {name: value}
+    return evolve(request, **changes)
 
 
 def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
@@ -161,11 +164,11 @@ def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
     for name, one in PARAMETERS.items():
         given = flags.get(name)
         if given is not None and given != ():
-            changes[name] = one.of_flag(given, getattr(request, name))
+            changes[name] = one.of_flag(given)
     return settings_over(evolve(request, **changes), flags)
 
 
-def settings_over(request: Request, flags: Mapping[str, Any], catalog: Catalog | None = None) -> Request:
+def settings_over(request: Request, flags: Mapping[str, Any], catalog: Catalog = _CORE_ALONE) -> Request:
     """Return a request with the values of ``--set`` laid over it, once all that they may name is there."""
     for path, value in parse_pairs(flags.get("settings", ()), "--set").items():
         request = set_value(request, path, value, catalog)
@@ -223,12 +226,11 @@ def _set_option(request: Request, kind: str, name: str, option: str, value: str)
         raise UnknownNameError(f"entry of {kind} in this run", name, [spec.label or spec.name for spec in specs])
     for number in matching:
         specs[number] = evolve(specs[number], options={**specs[number].options, option: value})
-    changes: dict[str, Any] = {kind: tuple(specs)}
-    return evolve(request, **changes)
+    return _changed(request, kind, tuple(specs))
 
 
-def _without_defaults(project: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
-    """Return a project file without ``[systems.defaults]``, and that table; below ``[[systems]]``, TOML gives it to the last.
+def _with_defaults_apart(project: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a project file with ``[systems.defaults]`` beside the systems; below ``[[systems]]``, TOML gives it to the last.
 
     Without ``[[systems]]``, further tables ``[systems.LABEL]`` are systems.
     """
@@ -239,18 +241,14 @@ def _without_defaults(project: Mapping[str, Any]) -> tuple[Mapping[str, Any], An
             for label, entry in systems.items()
             if label != "defaults"
         ]
-        return {**project, "systems": labelled}, systems.get("defaults")
-    if isinstance(systems, list) and systems and isinstance(systems[-1], Mapping) and "defaults" in systems[-1]:
+        found, holder = labelled, systems
+    elif isinstance(systems, list) and systems and isinstance(systems[-1], Mapping):
         last = {key: value for key, value in systems[-1].items() if key != "defaults"}
-        return {**project, "systems": [*systems[:-1], last]}, systems[-1]["defaults"]
-    return project, None
-
-
-def _run_table(project: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = project.get("run", {})
-    if not isinstance(found, Mapping):
-        raise ConfigurationError(f"{PROJECT_FILE}: run must be a table.")
-    return found
+        found, holder = [*systems[:-1], last], systems[-1]
+    else:
+        return project
+    shared = {"systems.defaults": holder["defaults"]} if "defaults" in holder else {}
+    return {**project, "systems": found, **shared}
 
 
 def _label(url: str, taken: Sequence[str]) -> str:

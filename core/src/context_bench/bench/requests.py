@@ -7,11 +7,12 @@ is kept; an object that ``evaluate()`` was given is kept by its name alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve, fields, frozen
 
 from context_bench.bench.entries import (
     Examples,
@@ -24,7 +25,7 @@ from context_bench.bench.parameters import (
     PLANNED,
     AbsentObject,
     Parameter,
-    declared_in,
+    SystemSpec,
     named,
     names,
     number,
@@ -37,24 +38,24 @@ from context_bench.bench.parameters import (
     text,
     whole,
 )
-from context_bench.bench.specs import SystemSpec
 from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.wiring import Choice
 from context_bench.protocols import AnswerSource, Metric
-from context_bench.runner.selection import ById, Placed, RandomSample, Selection, bounded, chosen
+from context_bench.runner.selection import ById, RandomSample, Selection
 
 if TYPE_CHECKING:
-    from context_bench.runner.parts import Slot, Stream
+    from context_bench.runner.parts import Slot
     from context_bench.runner.stored_jobs import Reference
 
 ORDERS = ("interleaved", "system")
-_RESUMED = (*PLANNED, "resume")
-_SCORED = (*PLANNED, "rescore")
-_EXPLAINED = (*_SCORED, "explain")
-_TOLD = ("run", "resume")
 _NAMES = names(is_repeated=True)
+_resumed = partial(parameter, commands=(*PLANNED, "resume"))
+_scored = partial(parameter, commands=(*PLANNED, "rescore"))
+_explained = partial(parameter, commands=(*PLANNED, "rescore", "explain"))
+_of_runs = partial(parameter, commands=("run", "resume"))
+_of_new_runs = partial(parameter, commands=("run",))
 
 
 @frozen(field_transformer=named)
@@ -67,12 +68,9 @@ class Request:
 
     systems: tuple[Any, ...] = parameter(
         several_systems(),
-        (),
         "A system to measure: [label=]name[:key=value,...].",
         *("--system SPEC", "-s"),
         key="systems",
-        keyed=True,
-        secret=True,
         told=(
             "A system or several: objects with ``name`` and ``process``, functions, or specs such as "
             '``"bm25:ratio=0.3"``.'
@@ -80,84 +78,62 @@ class Request:
     )
     system_defaults: Mapping[str, Any] = parameter(
         table(),
-        dict,
         "Options of every system given as a spec that has them and gives none itself.",
         key="systems.defaults",
         stored=False,  # systems hold them once they are settled, and take secrets out
     )
     datasets: tuple[Any, ...] = parameter(
         several_datasets(),
-        (),
         "A dataset: [label=]name[:config][,key=value...], or a file.",
         *("--dataset SPEC", "-d"),
         key="datasets",
-        keyed=True,
-        secret=True,
         told="Several datasets: specs, or iterables by label.",
     )
     fields: Mapping[str, str] = parameter(
         pairs(),
-        dict,
         "Take a field of named datasets from another column (answer=outputs.0).",
         "--field TARGET=SOURCE",
         key=None,
-        keyed=True,
         told='Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.',
     )
     inputs: tuple[str, ...] = parameter(
         _NAMES,
-        (),
         "A field of the examples that named systems may see besides the usual ones; gold answers stay home.",
         "--input NAME",
-        key="run.inputs",
-        keyed=True,
     )
     reader: SystemSpec | None = parameter(
-        one_system(),
-        None,
-        "System that follows each context transformer.",
-        "--reader SPEC",
-        key="reader",
-        keyed=True,
-        secret=True,
+        one_system(), "System that follows each context transformer.", "--reader SPEC", key="reader"
     )
     baseline: Any = parameter(
         one_system(is_label=True),
-        None,
         "The system that the others are held against: the label of one of them, or a spec or address of one more.",
         "--baseline LABEL",
         key="baseline",
     )
     reference: Any = parameter(
         one_system(is_label=True),
-        None,
         "The system whose responses stand in where there is no gold answer; as the baseline. It is asked twice there.",
         "--reference-from LABEL",
         key="reference-from",
         python="reference_from",
     )
     limit: int | None = parameter(
-        whole(),
-        None,
-        "At most N examples of each dataset.",
-        *("-n N", "--limit", "--max-examples"),
-        python="max_examples",
+        whole(), "At most N examples of each dataset.", *("-n N", "--limit", "--max-examples"), python="max_examples"
     )
-    sample: int | None = parameter(
-        whole(), None, "N examples of each dataset at random, instead of the first.", "--sample N"
+    sample: int | None = parameter(whole(), "N examples of each dataset at random, instead of the first.", "--sample N")
+    seed: int = parameter(
+        whole(None), "Seed of that sample: the same seed takes the same examples.", "--seed S", default=0
     )
-    seed: int = parameter(whole(None), 0, "Seed of that sample: the same seed takes the same examples.", "--seed S")
-    ids: tuple[str, ...] = parameter(names(), (), "Only the examples with these ids.", "--ids A,B")
-    samples: int = parameter(whole(), 1, "How often each example is given to each system.", "--samples K", keyed=True)
+    ids: tuple[str, ...] = parameter(names(), "Only the examples with these ids.", "--ids A,B")
+    samples: int = parameter(whole(), "How often each example is given to each system.", "--samples K", default=1)
     order: str = parameter(
         text(*ORDERS, about="order"),
-        "interleaved",
         "interleaved gives each example to all systems in turn, system all examples to one system first.",
         "--order [interleaved|system]",
+        default="interleaved",
     )
     max_workers: int | None = parameter(
         whole(),
-        None,
         "Calls in flight.",
         "--max-workers N",
         unset="up to 64 for an endpoint, 8 for programs, else 1",
@@ -166,182 +142,140 @@ class Request:
             "network or a process, else 1."
         ),
     )
-    deadline: float | None = parameter(
-        number(),
-        None,
-        "Seconds that one row may take, retries and scoring included.",
-        "--deadline SECONDS",
-        commands=_RESUMED,
+    deadline: float | None = _resumed(
+        number(), "Seconds that one row may take, retries and scoring included.", "--deadline SECONDS"
     )
-    dataset_timeout: float | None = parameter(
+    dataset_timeout: float | None = _resumed(
         number(),
-        None,
         "Seconds that a dataset may take for one example; the run stops when it takes longer.",
         "--dataset-timeout SECONDS",
-        commands=_RESUMED,
     )
-    requests_per_minute: float | None = parameter(number(), None, "Requests a minute for each endpoint.", "--rpm N")
-    tokens_per_minute: float | None = parameter(number(), None, "Tokens a minute for each endpoint.", "--tpm N")
-    max_failed: float | None = parameter(
+    requests_per_minute: float | None = parameter(
+        number(), "Requests a minute for each endpoint.", "--rpm N", key="run.rpm"
+    )
+    tokens_per_minute: float | None = parameter(
+        number(), "Tokens a minute for each endpoint.", "--tpm N", key="run.tpm"
+    )
+    max_failed: float | None = _of_runs(
         share(),
-        None,
         "More failed rows than this give exit code 12, as soon as they are certain.",
         "--max-failed PERCENT",
         unset="1",
         usual=0.01,
-        commands=_TOLD,
         told="Share of rows that may fail; the run stops when more must.",
     )
-    keep_going: bool = parameter(
+    keep_going: bool = _of_runs(
         switch(),
-        False,
         "Go on where the first ten rows of a system, or later thirty in a row, fail with one cause; else the run stops there.",
         "--keep-going",
-        commands=_TOLD,
     )
-    evaluators: tuple[Any, ...] | None = parameter(
+    evaluators: tuple[Any, ...] | None = _explained(
         names(thing="Evaluator"),
-        None,
         "Exactly these evaluators, instead of the automatic ones.",
         "--evaluators A,B",
-        commands=_EXPLAINED,
-        keyed=True,
         told=(
             "Exactly these, as objects or names. None wires them from each row's ``dataset`` field, or from the "
             "dataset's name."
         ),
+        default=None,
     )
-    also: tuple[str, ...] = parameter(
-        _NAMES, (), "An evaluator added to the automatic ones.", "--also NAME", commands=_EXPLAINED, keyed=True
+    also: tuple[str, ...] = _explained(_NAMES, "An evaluator added to the automatic ones.", "--also NAME")
+    without: tuple[str, ...] = _explained(_NAMES, "An evaluator left out.", "--without NAME")
+    allow: tuple[str, ...] = _explained(
+        _NAMES, "A capability that auto-wired evaluators may use: network or executes-model-code.", "--allow CAPABILITY"
     )
-    without: tuple[str, ...] = parameter(
-        _NAMES, (), "An evaluator left out.", "--without NAME", commands=_EXPLAINED, keyed=True
-    )
-    allow: tuple[str, ...] = parameter(
-        _NAMES,
-        (),
-        "A capability that auto-wired evaluators may use: network or executes-model-code.",
-        "--allow CAPABILITY",
-        commands=_EXPLAINED,
-        keyed=True,
-    )
-    prefixes: Mapping[str, str] = parameter(
-        pairs(),
-        dict,
-        "A prefix for the score keys of an evaluator, by its name.",
-        "--prefix NAME=PREFIX",
-        key="run.prefixes",
-        commands=_EXPLAINED,
+    prefixes: Mapping[str, str] = _explained(
+        pairs(), "A prefix for the score keys of an evaluator, by its name.", "--prefix NAME=PREFIX"
     )
     options: Mapping[str, Mapping[str, Any]] = parameter(
-        evaluator_options(), dict, "Options of evaluators, by name.", key="evaluators", keyed=True, secret=True
+        evaluator_options(), "Options of evaluators, by name.", key="evaluators"
     )
     parts: tuple[str, ...] = parameter(
-        _NAMES,
-        (),
-        "A run part to use: a preparer, governor or controller that a package brings.",
-        "--part NAME",
-        key="run.parts",
+        _NAMES, "A run part to use: a preparer, governor or controller that a package brings.", "--part NAME"
     )
     part_options: Mapping[str, Mapping[str, Any]] = parameter(
-        evaluator_options("run_parts"), dict, "Options of run parts, by name.", key="run-parts", secret=True
+        evaluator_options("run_parts"), "Options of run parts, by name.", key="run-parts"
     )
     hooks: tuple[str, ...] = parameter(
         _NAMES,
-        (),
         "A hook to use that can change a run, or needs something; those that only watch are active when installed.",
         "--hook NAME",
-        key="run.hooks",
         commands=(*PLANNED, "explain"),
     )
-    metrics: tuple[Any, ...] | None = parameter(
+    metrics: tuple[Any, ...] | None = _scored(
         names(thing="Metric"),
-        None,
         "Exactly these metrics, instead of those that are on by default: NAME or NAME:option=value,...",
         "--metrics A,B",
-        commands=_SCORED,
+        default=None,
     )
-    also_metrics: tuple[Any, ...] = parameter(
-        names(is_repeated=True, thing="Metric"),
-        (),
-        "A metric added to those that are on by default.",
-        "--also-metric NAME",
-        key="run.also-metrics",
-        commands=_SCORED,
+    also_metrics: tuple[Any, ...] = _scored(
+        names(is_repeated=True, thing="Metric"), "A metric added to those that are on by default.", "--also-metric NAME"
     )
-    score_field: str = parameter(
+    score_field: str = _scored(
         text(),
-        "score",
         "Score that the usual metrics look at; score is each row's headline.",
         "--score-field KEY",
-        commands=_SCORED,
+        default="score",
     )
-    threshold: float = parameter(
-        number(is_positive=False), 0.7, "Score that passes, for the usual metrics.", "--threshold X", commands=_SCORED
+    threshold: float = _scored(
+        number(is_positive=False), "Score that passes, for the usual metrics.", "--threshold X", default=0.7
     )
     tokenizer: str = parameter(
         text(),
-        "words",
         "What counts tokens where an endpoint reports none: words, or an installed tokenizer.",
         "--tokenizer NAME",
+        default="words",
     )
     text_fields: tuple[str, ...] | None = parameter(
         names(),
-        None,
         "Fields whose tokens count as the prompt, instead of context, question and their like.",
         "--text-fields A,B",
+        default=None,
     )
-    keep_examples: bool = parameter(
+    keep_examples: bool = _of_new_runs(
         switch(),
-        True,
         "Whether the run file holds the examples; without them it cannot be rescored.",
         "--store-examples/--no-store-examples",
         unset="it does",
         key="run.store-examples",
-        commands=("run",),
+        default=True,
     )
-    progress: bool = parameter(
+    progress: bool = _of_runs(
         switch(),
-        True,
         "No progress.",
         *("--quiet", "-q"),
         key=None,
-        commands=_TOLD,
         stored=False,
         told="Whether to show progress on standard error.",
+        default=True,
     )
-    log_format: str = parameter(
+    log_format: str = _of_runs(
         text("text", "json", about="log format"),
-        "text",
         "How progress is told where there is no terminal.",
         "--log-format [text|json]",
         key=None,
-        commands=_TOLD,
         stored=False,
+        default="text",
     )
-    run_file: str | None = parameter(
+    run_file: str | None = _of_new_runs(
         path(),
-        None,
         "Where to keep the run.",
         "--run-file FILE",
         unset="runs/TIME-NAME.sqlite",
         key=None,
-        commands=("run",),
         stored=False,
         told="Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.",
     )
-    reuse: tuple[str, ...] = parameter(
+    reuse: tuple[str, ...] = _of_new_runs(
         _NAMES,
-        (),
         "Run file or folder: take responses whose key matches.",
         *("--reuse PATH", "--cache-dir"),
         key=None,
         python=None,
-        commands=("run",),
         stored=False,
     )
     locked: str | None = parameter(
-        path(), None, "Lock file that the wiring must match.", "--lock-file FILE", key=None, python=None, commands=()
+        path(), "Lock file that the wiring must match.", "--lock-file FILE", key=None, python=None, commands=()
     )
 
     def __attrs_post_init__(self) -> None:
@@ -404,6 +338,11 @@ class Request:
         stems = chain([stem], (f"{stem}-{number}" for number in count(2)))
         return next(path for path in (Path("runs", f"{one}.sqlite") for one in stems) if not path.exists())
 
+    @property
+    def patience(self) -> float | None:
+        """The seconds that a dataset may take for one example; None for any."""
+        return self.dataset_timeout
+
     def size(self) -> int | None:
         """Return how many rows each system has at most, or None when nobody knows before the end of the run."""
         most = self.limit or self.sample or len(self.ids) or None
@@ -464,24 +403,21 @@ class Request:
 _NOW_OF_PARTS = {"prices": "money", "max_cost": "money", "isolate_prefixes": "isolated-prefixes"}
 """Parameters of earlier versions that are options of a run part now."""
 
-PARAMETERS: Mapping[str, Parameter] = declared_in(Request)
+PARAMETERS: Mapping[str, Parameter] = {one.name: one.metadata["parameter"] for one in fields(Request)}
 """What a run can be asked for, by the name of the request's field."""
 
 
-def chosen_in_time(request: Request, stream: Stream) -> Iterable[Placed]:
-    """Return the examples that a request takes of a dataset, each behind its place and in time."""
-    return chosen(stream, request.dataset_timeout)
+def called_here(name: str, here: Callable[[Parameter], str | None]) -> str:
+    """Return a sentence with what a parameter is called here that is called ``name`` elsewhere; empty when there is none.
 
-
-def in_time(request: Request, load: Callable[[], Any], name: str) -> Any:
-    """Return what loads something of a dataset, of that name, before its first example.
-
-    Raises:
-        DatasetError: It took longer than a dataset may.
+    Args:
+        name: What it was called: its flag without dashes, its argument of ``evaluate()``, or its key.
+        here: Returns the name of a parameter here; None where it has none.
     """
-    return bounded(load, request.dataset_timeout, name)
-
-
-def patience_of(request: Request) -> float | None:
-    """Return the seconds that a dataset may take for one example; None for any."""
-    return request.dataset_timeout
+    wanted = name.replace("-", "_")
+    for one in PARAMETERS.values():
+        elsewhere = [one.name, one.python, (one.key or "").rpartition(".")[2]]
+        elsewhere += [flag.lstrip("-") for flags in one.flags for flag in flags.split("/")]
+        if wanted in [each.replace("-", "_") for each in elsewhere if each] and (found := here(one)):
+            return f"Here it is {found}."
+    return ""

@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 from context_bench.bench.builders import baseline_of
 from context_bench.bench.planner import Planner
 from context_bench.bench.provenance import dependencies, told_of, used_distributions
-from context_bench.bench.requests import Request, patience_of
+from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import RunParts
 from context_bench.errors import ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics.registry import RunMetric, metrics_record
@@ -169,8 +169,7 @@ class Run:
         asked = [slot for slot in self.slots if slot.source is None]
         of_run = asked, self.streams, self.planner.wire, workbench, request.samples, self.store.finished
         find, keeps = earlier.find if earlier else None, request.keep_examples
-        patience = patience_of(request)
-        feed = Feed(*of_run, find, keeps, request.order, transcripts, unscored, self.reference, patience)
+        feed = Feed(*of_run, find, keeps, request.order, transcripts, unscored, self.reference, request.patience)
         started = perf_counter()
         with self._shown(admission := self._admission(signals.stop), feed):
             loop = Loop(workbench, self.store, self.workers, signals, self._watch(), admission, request.deadline)

@@ -14,10 +14,9 @@ from weakref import finalize
 from attrs import evolve
 
 from context_bench.bench.entries import Examples
-from context_bench.bench.parameters import called_here
 from context_bench.bench.preparation import Place, prepare
 from context_bench.bench.provenance import provenance
-from context_bench.bench.requests import PARAMETERS, Request
+from context_bench.bench.requests import PARAMETERS, Request, called_here
 from context_bench.bench.run import Warnings, now
 from context_bench.bench.run_parts import with_flags_of_parts
 from context_bench.errors import StoreError, UnknownNameError
@@ -151,7 +150,7 @@ def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if name not in declared:
             owner = FLAGS.get(f"--{name.replace('_', '-')}", ("", ""))[1]
             hint = f"It comes with {owner}: `{install_line(owner)}`." if owner else ""
-            here = called_here(PARAMETERS.values(), name, lambda one: one.python)
+            here = called_here(name, lambda one: one.python)
             known = [one.python for one in PARAMETERS.values() if one.python]
             raise UnknownNameError("argument of evaluate()", name, [] if here else [*known, *declared], hint or here)
     return {declared[name]: value for name, value in arguments.items() if value is not None}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from context_bench.bench.specs import DatasetSpec, SystemSpec
+from context_bench.bench.parameters import DatasetSpec, SystemSpec
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.options import Option
 from context_bench.secrecy import REDACTED, Secrecy, is_secret_name, redacted_url, secrets_in, secrets_of_url

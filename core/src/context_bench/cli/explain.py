@@ -10,7 +10,7 @@ import click
 from attrs import evolve
 
 from context_bench.bench.builders import describe_dataset, find_dataset
-from context_bench.bench.specs import parse_dataset
+from context_bench.bench.parameters import parse_dataset
 from context_bench.cli.groups import CommandGroup
 from context_bench.cli.options import json_option, open_catalog, plugin_option, project_option
 from context_bench.cli.run import parameters_of
