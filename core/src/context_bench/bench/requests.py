@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, fields, frozen
@@ -323,20 +321,6 @@ class Request:
 
         found = (Reference(part, one.label, one.number, self.samples) for one in slots if one.label == self.reference)
         return next(found, None)
-
-    def run_path(self) -> Path:
-        """Return where the run file of the command line lies: as asked for, else ``runs/TIME-NAME.sqlite``, which is new."""
-        if self.run_file is not None:
-            return Path(self.run_file)
-        from datetime import datetime
-
-        names = [
-            Path(spec.label or spec.name).name.partition(".")[0] for spec in (*self.systems[:2], *self.datasets[:1])
-        ]
-        slug = "-".join("".join(c if c.isalnum() else "-" for c in name).strip("-") for name in names)
-        stem = f"{datetime.now():%Y%m%d-%H%M%S}-{slug[:60] or 'run'}"
-        stems = chain([stem], (f"{stem}-{number}" for number in count(2)))
-        return next(path for path in (Path("runs", f"{one}.sqlite") for one in stems) if not path.exists())
 
     @property
     def patience(self) -> float | None:

@@ -6,6 +6,8 @@ import os
 import sys
 import warnings as python_warnings
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -123,6 +125,19 @@ def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> Requ
         return request
     first = arguments["dataset"]
     return evolve(request, datasets=(*_first(first), *request.datasets))
+
+
+def run_path(request: Request) -> Path:
+    """Return where the run file of the command line lies: as asked for, else ``runs/TIME-NAME.sqlite``, which is new."""
+    if request.run_file is not None:
+        return Path(request.run_file)
+    names = [
+        Path(spec.label or spec.name).name.partition(".")[0] for spec in (*request.systems[:2], *request.datasets[:1])
+    ]
+    slug = "-".join("".join(c if c.isalnum() else "-" for c in name).strip("-") for name in names)
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{slug[:60] or 'run'}"
+    stems = chain([stem], (f"{stem}-{number}" for number in count(2)))
+    return next(path for path in (Path("runs", f"{one}.sqlite") for one in stems) if not path.exists())
 
 
 def _earlier(places: Iterable[Path]) -> EarlierResponses:

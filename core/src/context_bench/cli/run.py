@@ -115,7 +115,7 @@ def run(
             say(f"{name} reads gold: it is shown the right answers.")
         return 0
     reports = Reports(catalog, outputs, result_format, flags)
-    path = request.run_path()
+    path = runs.run_path(request)
     try:
         with redirect_stdout(cast("TextIO", Screen(aside=True))):  # which is for results, whatever plugins print
             result = runs.run(catalog, request, path, on_warning=warn)
