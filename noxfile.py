@@ -3,7 +3,7 @@
 nox                       everything, sessions side by side
 nox -s tests-3.12         core on one Python
 nox -s plugins-3.12       the tests of all plugins together on one Python
-nox -s "plugin(rouge)"    one plugin alone with core, from built wheels; one case of each table
+nox -s "plugin(rouge)"    one plugin alone with core, from built wheels; some tests of each file
 nox -s "heavy(torch)"     the tests of one heavy library, where there are any
 nox -s mutation           by hand: faults put into the code, each noticed by a test
 nox -l                    the list
@@ -238,7 +238,10 @@ def plugins(session: nox.Session) -> None:
 @nox.session(python=MAIN)
 @nox.parametrize("name", PLUGINS, ids=PLUGINS)
 def plugin(session: nox.Session, name: str) -> None:
-    """One plugin alone with core: an undeclared dependency fails here."""
+    """One plugin alone with core, some tests of each file: an undeclared dependency fails here.
+
+    What is imported by the code that these tests do not reach, tests/contract/test_declared_dependencies.py reads.
+    """
     install_wheels(session, *dict.fromkeys(ours(name, "kit")))  # the kit brings `plugins check`, and no dependency
     session.install("-c", CONSTRAINTS, *TEST_TOOLS)
     package = f"context_bench_{name.replace('-', '_')}"
@@ -249,7 +252,8 @@ def plugin(session: nox.Session, name: str) -> None:
     if oracles_of(name):
         session.install("-c", CONSTRAINTS, *oracles_of(name))
     if (ROOT / "tests" / "plugins" / name).exists():  # cards alone are tested together, in tests/contract
-        run_tests(session, *PORTABLE, "--cases", "1", f"tests/plugins/{name}", *session.posargs)
+        some = ["--cases", "1", "--of-each-file", "4"]
+        run_tests(session, *PORTABLE, *some, f"tests/plugins/{name}", *session.posargs)
 
 
 @nox.session(python=MAIN)
