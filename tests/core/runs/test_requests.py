@@ -19,8 +19,7 @@ from context_bench.cli import execute
 from context_bench.errors import ConfigurationError, ContextBenchError, StoreError
 from context_bench.metrics import MeanScore
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.catalog_memory import remembered_catalog
-from context_bench.plugins.discovery import discover
+from context_bench.plugins.discovery import discover, remembered_catalog
 from context_bench.plugins.settings import PluginSettings
 
 EXAMPLES = [{"id": str(number), "question": "one two three", "answer": "one"} for number in range(5)]
@@ -226,8 +225,8 @@ def test_the_catalog_is_taken_again_until_anything_changes(tmp_path: Path, monke
         looked.append(1)
         return discover(settings)
 
-    monkeypatch.setattr("context_bench.plugins.catalog_memory.discover", look)
-    monkeypatch.setattr("context_bench.plugins.catalog_memory._remembered", [])
+    monkeypatch.setattr("context_bench.plugins.discovery.discover", look)
+    monkeypatch.setattr("context_bench.plugins.discovery._remembered", [])
     monkeypatch.setattr("sys.path", [str(tmp_path)])
     info, package = tmp_path / "toy_things-1.0.dist-info", tmp_path / "toy_things"
 

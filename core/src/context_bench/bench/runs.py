@@ -93,7 +93,7 @@ def resume(
 
 def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     """Do what :func:`~context_bench.bench.api.evaluate` promises; the arguments are its own, by name."""
-    from context_bench.plugins.catalog_memory import remembered_catalog
+    from context_bench.plugins.discovery import remembered_catalog
 
     on_warning = arguments["on_warning"]
     told = Warnings(on_warning or _warn, on_one_thread=on_warning is None)

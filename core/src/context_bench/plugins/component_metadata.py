@@ -195,3 +195,31 @@ class Facts(NamedTuple):
     def only_watches(self) -> bool:
         """Whether a hook says that it only watches: it may then be active without being named."""
         return bool(self.implements) and "adjust_wiring" not in self.implements and not self.capabilities
+
+
+FACTS = (
+    "summary",
+    "class_name",
+    "version",
+    "deterministic",
+    "capabilities",
+    "extra",
+    "options",
+    "more_options",
+    "uses",
+)
+"""What the manifest can say about a component of any kind."""
+FACTS_OF_KIND = {
+    "evaluators": ("primary", "scores", "needs", "wire", "cpu_bound", "reads"),
+    "datasets": (
+        *("primary", "tags", "splits", "configs", "default_config", "licence", "homepage", "citation", "language"),
+        *("sizes", "inputs", "gold", "by_config", "card", "fields", "files"),
+    ),
+    "systems": ("system_kind", "reads", "reads_gold", "proxy_default"),
+    "metrics": ("default", "values"),
+    "reporters": ("files",),
+    "hooks": ("implements",),
+    "commands": ("parent", "extends", "is_group"),
+    "run_parts": ("part_kind",),
+}
+"""What it can say about those of one kind besides."""

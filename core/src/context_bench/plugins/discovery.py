@@ -10,16 +10,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from time import time_ns
+from typing import Any, NamedTuple
 
-from context_bench.plugins.cards import settle_cards
 from context_bench.plugins.catalog import (
     BLOCKED,
     CONFLICT,
     INCOMPATIBLE,
     INVALID,
     MISSING_DEPENDENCY,
-    OK,
     PACKAGE,
     Catalog,
     Component,
@@ -42,9 +41,13 @@ from context_bench.plugins.installed import (
     read_small_file,
 )
 from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
-from context_bench.plugins.ownership import settle_contests, settle_groups
+from context_bench.plugins.ownership import settle_cards, settle_contests, settle_groups
 from context_bench.plugins.settings import CORE, CURRENT_DIRECTORY_VARIABLE, PluginSettings
 
+_UNSETTLED = 2_000_000_000
+"""Nanoseconds for which a changed file may change again without a new time stamp: file systems count in ticks of up to 2 s."""
+
+_remembered: list[tuple[Any, Catalog]] = []
 Verdict = tuple[str, str, str]
 """State, reason and remedy."""
 
@@ -66,6 +69,39 @@ def discover(settings: PluginSettings | None = None) -> Catalog:
         found += components
     found.sort(key=lambda component: ((*KINDS, PACKAGE).index(component.kind), component.id))
     return Catalog(settle_contests(settle_cards(settle_groups(found)), settings), sources)
+
+
+def remembered_catalog(settings: PluginSettings) -> Catalog:
+    """Return what :func:`discover` returns, without looking where nothing has changed.
+
+    A catalog is taken again when the settings, ``sys.path``, the working directory, the finders of modules, and the time
+    stamps of every folder in the path, of every manifest and of every plugin's metadata are as they were. What changed a
+    moment before the discovery may change again within one tick of the file system's clock, so such a catalog is never
+    taken again.
+    """
+    surroundings = settings, tuple(sys.path), [id(finder) for finder in sys.meta_path], os.getcwd()
+    for before, catalog in _remembered:
+        if before == (surroundings, _stamps(catalog)):
+            return catalog
+    started = time_ns()
+    catalog = discover(settings)
+    stamps = _stamps(catalog)
+    _remembered.clear()
+    if max((stamp[0] for stamp in stamps if stamp), default=0) < started - _UNSETTLED:
+        _remembered.append(((surroundings, stamps), catalog))
+    return catalog
+
+
+def _stamps(catalog: Catalog) -> list[tuple[int, int, int, int] | None]:
+    """Return size, time stamps and inode of every file and folder that a catalog was made of."""
+    found: list[tuple[int, int, int, int] | None] = []
+    for source in catalog.sources:
+        try:
+            now = os.stat(source or os.curdir)
+            found.append((now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino))
+        except (OSError, ValueError):
+            found.append(None)
+    return found
 
 
 def _behind_a_border(
@@ -92,6 +128,7 @@ def _behind_a_border(
 class _Package(NamedTuple):
     """A top-level package as it can be seen without importing it."""
 
+    name: str
     exists: bool
     distribution: Distribution
     manifest: Manifest | None = None
@@ -104,89 +141,76 @@ def _components(
     every = copies(distributions)
     trusted = [copy for copy in every if settings.allow_current_directory or not _is_here(copy.folder)]
     used = (trusted or every)[0]
-    source = used.editable_source()
-    distribution, verdict = _judge_copies(Distribution(name, used.version, used.folder, source), trusted)
-    if verdict is None:
-        verdict = _judge_requirements(used, installed)
+    distribution = Distribution(name, used.version, used.folder, used.editable_source())
+    distribution, verdict = _judge_copies(distribution, trusted)
+    verdict = verdict or _judge_requirements(used, installed)
     packages: dict[str, _Package] = {}
-    listed: set[tuple[str, str]] = set()
+    found: dict[tuple[str, str], tuple[str, _Package]] = {}
     for point in used.entry_points():
-        key = point.group.removeprefix(GROUP_PREFIX), point.name
         package = point.value.partition(":")[0].strip().partition(".")[0]
         if package not in packages:
             packages[package] = _look_at(package, distribution, used, sources)
-        if key[0] in KINDS and key not in listed:
-            listed.add(key)
-            facts = packages[package].manifest
-            component = Component(
-                *key, packages[package].distribution, point.value, facts.components.get(key) if facts else None
-            )
-            component = _judge(component, package, packages[package], verdict, settings)
-            yield _judge_extra(component, used, installed)
-    for package, seen in packages.items():
-        for key, facts_of_key in seen.manifest.components.items() if seen.manifest else ():
-            if key not in listed:
-                component = Component(*key, seen.distribution, "", facts_of_key)
-                needless = facts_of_key.card is not None  # its loader's entry point is used
-                yield _judge(
-                    component,
-                    package,
-                    seen,
-                    verdict or (None if needless else _not_an_entry_point(component)),
-                    settings,
-                )
+        kind = point.group.removeprefix(GROUP_PREFIX)
+        if kind in KINDS:
+            found.setdefault((kind, point.name), (point.value, packages[package]))
+    for seen in packages.values():
+        for key in seen.manifest.components if seen.manifest else ():
+            found.setdefault(key, ("", seen))
+    for key, (target, seen) in found.items():
+        facts = seen.manifest.components.get(key) if seen.manifest else None
+        component = Component(*key, seen.distribution, target, facts)
+        state = _judge(component, seen, verdict, settings)
+        if state is None and facts is not None and facts.extra is not None:
+            state = _judge_requirements(used, installed, facts.extra)
+            component = component._replace(lacks_extra=state is not None)
+        yield component.with_state(*state) if state else component
 
 
-def _judge(
-    component: Component, package: str, seen: _Package, verdict: Verdict | None, settings: PluginSettings
-) -> Component:
-    name, manifest = component.distribution.name, seen.manifest
+def _judge(component: Component, seen: _Package, verdict: Verdict | None, settings: PluginSettings) -> Verdict | None:
+    """Return what is wrong with a component; None where nothing is.
+
+    Args:
+        component: The component.
+        seen: Its package.
+        verdict: What is wrong with its distribution.
+        settings: What may be used.
+    """
+    kind, target, name, manifest = component.kind, component.target, component.distribution.name, seen.manifest
     names = component.names
-    if component.kind == "flags":  # a group may be called as a component is, and serves all that are allowed
+    if kind == "flags":  # a group may be called as a component is, and serves all that are allowed
         names = names - {component.name} | {CORE}
-    block = settings.blocked_by(names)
-    if block is not None:
-        return component.with_state(BLOCKED, *block)
+    if block := settings.blocked_by(names):
+        return BLOCKED, *block
     if verdict is not None:
-        return component.with_state(*verdict)
+        return verdict
+    if not target and component.said.card is None:  # of a card, its loader's entry point is used
+        why = f"its manifest describes it, but no entry point in {GROUP_PREFIX}{kind} names it"
+        return INVALID, why, f"add the entry point to {name}, or take [{kind}.{component.name}] out of its manifest"
+    removal = f"uninstall it: `pip uninstall {name}`"
     if not is_name(component.name):
         told = f"{component.name[:80]!r} is no name: it begins with a letter or digit, and has only those, '-', '_' and '.'"
-        return component.with_state(
-            INVALID, told, f"tell the authors of {name}, or uninstall it: `pip uninstall {name}`"
-        )
+        return INVALID, told, f"tell the authors of {name}, or {removal}"
     if not seen.exists:
-        return component.with_state(
-            INVALID,
-            f"its entry point {component.target} names the package {package}, which is not there",
-            f"reinstall {name}, or uninstall it: `pip uninstall {name}`",
-        )
+        why = f"its entry point {target} names the package {seen.name}, which is not there"
+        return INVALID, why, f"reinstall {name}, or {removal}"
     if seen.elsewhere is not None:
-        return component.with_state(
-            CONFLICT,
-            f"its entry point {component.target} names the package {package}, but what Python finds under that name, in "
-            f"{seen.elsewhere}, is none of its files",
-            f"uninstall it (`pip uninstall {name}`), or take {seen.elsewhere} off Python's path",
-        )
-    if not is_target(component.target) and component.target:
-        return component.with_state(
-            INVALID, f"its entry point {component.target!r} is no module:attribute", reinstallation(name)
-        )
+        why = f"its entry point {target} names the package {seen.name}, but what Python finds under that name, in "
+        why += f"{seen.elsewhere}, is none of its files"
+        return CONFLICT, why, f"uninstall it (`pip uninstall {name}`), or take {seen.elsewhere} off Python's path"
+    if target and not is_target(target):
+        return INVALID, f"its entry point {target!r} is no module:attribute", reinstallation(name)
     if manifest is None:
-        return component
+        return None
+    without = f"leave it out with --without {component.name}"
     if manifest.incompatibility:
         newer = "upgrade context-bench" if manifest.is_newer else f"install a version of {name} that fits"
-        return component.with_state(
-            INCOMPATIBLE, manifest.incompatibility, f"{newer}, or leave it out with --without {component.name}"
-        )
-    faults = [*manifest.faults, *manifest.component_faults.get((component.kind, component.name), ())]
-    if faults:
-        return component.with_state(
-            INVALID,
-            f"its manifest has {'a fault' if len(faults) == 1 else f'{len(faults)} faults'}: {faults[0]}",
-            f"tell the authors of {name} (`context-bench plugins check {name}` shows everything), leave it out with "
-            f"--without {component.name}, or uninstall it",
-        )
-    return component
+        return INCOMPATIBLE, manifest.incompatibility, f"{newer}, or {without}"
+    faults = [*manifest.faults, *manifest.component_faults.get((kind, component.name), ())]
+    if not faults:
+        return None
+    why = f"its manifest has {'a fault' if len(faults) == 1 else f'{len(faults)} faults'}: {faults[0]}"
+    shown = f"tell the authors of {name} (`context-bench plugins check {name}` shows everything)"
+    return INVALID, why, f"{shown}, {without}, or {removal}"
 
 
 def _judge_copies(distribution: Distribution, trusted: list[Copy]) -> tuple[Distribution, Verdict | None]:
@@ -226,27 +250,13 @@ def _judge_requirements(used: Copy, installed: Mapping[str, object], extra: str 
     )
 
 
-def _judge_extra(component: Component, used: Copy, installed: Mapping[str, object]) -> Component:
-    extra = component.facts.extra if component.facts else None
-    verdict = _judge_requirements(used, installed, extra) if extra is not None and component.state == OK else None
-    return component.with_state(*verdict)._replace(lacks_extra=True) if verdict else component
-
-
-def _not_an_entry_point(component: Component) -> Verdict:
-    kind, name = component.kind, component.name
-    return (
-        INVALID,
-        f"its manifest describes it, but no entry point in {GROUP_PREFIX}{kind} names it",
-        f"add the entry point to {component.distribution.name}, or take [{kind}.{name}] out of its manifest",
-    )
-
-
 def _look_at(package: str, distribution: Distribution, copy: Copy, sources: list[str]) -> _Package:
     exists, places = _find(package)
+    seen = _Package(package, exists, distribution)
     sources += [place for place in (os.path.join(place, package) for place in sys.path) if os.path.isdir(place)]
     own = [place for place in places if copy.owns(package, place)]
     if places and not own:
-        return _Package(exists, distribution, elsewhere=places[0])
+        return seen._replace(elsewhere=places[0])
     for folder in own:
         path = os.path.join(folder, FILE_NAME)
         sources += [folder, path]
@@ -254,17 +264,17 @@ def _look_at(package: str, distribution: Distribution, copy: Copy, sources: list
             source = read_small_file(path)
         except UnreadableFileError as error:
             fault = Manifest(faults=(f"unreadable: {error}",))
-            return _Package(exists, distribution._replace(manifest_path=path), fault)
+            return seen._replace(distribution=distribution._replace(manifest_path=path), manifest=fault)
         if source is None:
             continue
         if not copy.ships(package, FILE_NAME):
             note = f"{path} is none of the files that it was installed with, and is not read"
-            return _Package(exists, distribution._replace(warnings=(*distribution.warnings, note)))
+            return seen._replace(distribution=distribution._replace(warnings=(*distribution.warnings, note)))
         manifest = parse_manifest(source)
         warnings = (*distribution.warnings, *(f"manifest: {warning}" for warning in manifest.warnings))
         found = distribution._replace(manifest_path=path, manifest_source=source, warnings=warnings)
-        return _Package(exists, found, manifest)
-    return _Package(exists, distribution)
+        return seen._replace(distribution=found, manifest=manifest)
+    return seen
 
 
 def _find(package: str) -> tuple[bool, list[str]]:

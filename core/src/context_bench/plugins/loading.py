@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Any
 
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
-from context_bench.plugins.cards import bind
 from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, Component, singular
 from context_bench.plugins.options import read_options
 from context_bench.secrecy import Secrecy, secrets_in
@@ -42,7 +41,7 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
             value: Any = import_module(module_name)
             for part in filter(None, attribute.split(".")):
                 value = getattr(value, part)
-            value = bind(value, component)
+            value = _bind(value, component)
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] != module_name.partition(".")[0]:
             broken = component.with_state(
@@ -57,6 +56,20 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
     except BaseException as error:  # noqa: BLE001 - a plugin may raise anything at import, SystemExit and its like too
         return _failed(component, error), None, error
     return component, value, None
+
+
+def _bind(loader: Any, component: Component) -> Any:
+    """Return what loads a component: the loader itself, or what it makes of the component's card.
+
+    Raises:
+        TypeError: The loader reads no cards.
+    """
+    if component.facts is None or not component.facts.card:
+        return loader
+    make = getattr(loader, "for_card", None)
+    if make is None:
+        raise TypeError(f"{component.target} reads no cards: it has no for_card(name, card)")
+    return make(component.name, {"default_config": component.facts.default_config, **component.facts.card})
 
 
 def build(component: Component, options: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Any:

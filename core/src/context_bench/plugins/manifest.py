@@ -6,13 +6,23 @@ Every fault is collected with the path of its field, so that an author sees all 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from context_bench.plugins import manifest_fields
-from context_bench.plugins.component_metadata import EXTENSIBLE, HOOKS, KINDS, PART_KINDS, Facts, Score, SummaryValue
+from context_bench.plugins import manifest_fields as fields
+from context_bench.plugins.component_metadata import (
+    EXTENSIBLE,
+    FACTS,
+    FACTS_OF_KIND,
+    HOOKS,
+    KINDS,
+    PART_KINDS,
+    Facts,
+    Score,
+    SummaryValue,
+)
 from context_bench.plugins.installed import UnreadableFileError, read_toml
-from context_bench.plugins.manifest_fields import Table, boolean, integer, kind_of, mapping, one_of, text, texts
+from context_bench.plugins.manifest_fields import Reader, Table, boolean, one_of, text, texts
 from context_bench.plugins.options import OPTION_TYPES, Option
 from context_bench.secrecy import is_secret_name
 
@@ -73,18 +83,17 @@ def parse_manifest(source: bytes) -> Manifest:
         document = read_toml(source)
     except UnreadableFileError as error:
         return Manifest(faults=(str(error),))
-    faults = list(_unusual(document)) if _is_unusual(document) else []
-    if faults:
+    if faults := list(_unusual(document)):
         return Manifest(faults=tuple(faults))
     warnings: list[str] = []
     top = Table("", document, faults, warnings)
-    schema = top.take("schema", manifest_fields.schema, 0, required=True)
-    api = top.take("api", manifest_fields.api, "", required=True)
-    doctor = top.take("doctor", manifest_fields.target, None)
+    schema = top.take("schema", fields.at_least(1), 0, required=True)
+    api = top.take("api", fields.api, "", required=True)
+    doctor = top.take("doctor", fields.target, None)
     components: dict[tuple[str, str], Facts] = {}
     component_faults: dict[tuple[str, str], tuple[str, ...]] = {}
     for kind in KINDS:
-        for name, body in top.take(kind, mapping, {}).items():
+        for name, body in top.take(kind, fields.mapping, {}).items():
             own: list[str] = []
             components[kind, name] = _facts(kind, name, body, own, warnings)
             if own:
@@ -93,187 +102,95 @@ def parse_manifest(source: bytes) -> Manifest:
     return Manifest(schema, api, components, tuple(faults), component_faults, tuple(warnings), doctor)
 
 
-def _is_unusual(document: Mapping[str, Any]) -> bool:
-    """Whether :func:`_unusual` has anything to say, in a quarter of its time."""
-    waiting: list[tuple[Any, int]] = [(document, 0)]
-    for value, depth in waiting:
-        for item in value.values() if isinstance(value, dict) else value:
-            if isinstance(item, dict | list):
-                waiting.append((item, depth + 1))
-            elif isinstance(item, int) and not -(2**63) <= item < 2**63:
-                return True
-    return waiting[-1][1] >= _DEEPEST
-
-
 def _unusual(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield what TOML does not allow and its reader lets pass: numbers of more than 64 bits; and tables in many tables."""
-    waiting: list[tuple[str, Any, int]] = [("", document, 0)]
+    waiting: list[tuple[str, Any, int]] = [("", document, 1)]
     for path, value, depth in waiting:
-        if depth > _DEEPEST:
-            yield f"{path[:80]}: nested more than {_DEEPEST} times"
-            return
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            yield f"{path}: a whole number has at most 64 bits"
-        elif isinstance(value, dict):
-            waiting += [(f"{path}.{key}".lstrip("."), item, depth + 1) for key, item in value.items()]
-        elif isinstance(value, list):
-            waiting += [(f"{path}[{index}]", item, depth + 1) for index, item in enumerate(value)]
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            nested = isinstance(item, dict | list)
+            if nested or depth > _DEEPEST or (isinstance(item, int) and not -(2**63) <= item < 2**63):
+                place = f"{path}.{key}".lstrip(".") if isinstance(value, dict) else f"{path}[{key}]"
+                if depth > _DEEPEST:
+                    yield f"{place[:80]}: nested more than {_DEEPEST} times"
+                    return
+                if nested:
+                    waiting.append((place, item, depth + 1))
+                else:
+                    yield f"{place}: a whole number has at most 64 bits"
 
 
 _DEEPEST = 32
+FORMATS = ("score", "percent", "count", "money", "factor", "seconds", "number")
+_KEYS = {"class_name": "class", "is_group": "group", "system_kind": "kind", "part_kind": "kind"}
+"""What a manifest calls those facts that Python cannot, or that two kinds have under one name."""
+_REQUIRED = {
+    "evaluators": ("summary", "class_name", "version", "primary"),
+    "systems": ("summary", "class_name"),
+    "datasets": ("summary", "class_name"),
+    "run_parts": ("summary", "class_name", "part_kind"),
+}
 
 
 def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[str]) -> Facts:
     path = f"{kind}.{name}"
     if not isinstance(body, dict):
-        faults.append(f"{path}: expected a table, got {kind_of(body)}")
+        faults.append(f"{path}: expected a table, got {fields.kind_of(body)}")
         return Facts(kind, name)
     if not _is_component_name(name):
         faults.append(f"{path}: a component name is lower-case letters, digits, '-' and '.', and starts with a letter")
     table = Table(path, body, faults, warnings)
-    facts = Facts(
-        kind,
-        name,
-        table.take("summary", text, "", required=True),
-        table.take("class", text, None, required=_has_class(kind, body)),
-        table.take("version", text, "", required=kind == "evaluators"),
-        table.take("deterministic", boolean, True),
-        table.take("capabilities", manifest_fields.capabilities, ()),
-        table.tables("options", _option),
-        table.take("more_options", boolean, False),
-        table.take("extra", manifest_fields.word, None),
-        uses=table.take("uses", texts, ()),
-        **(_MORE[kind](table) if kind in _MORE else {}),
-    )
+    has_card = kind == "datasets" and "card" in body
+    required = ("summary",) if has_card else _REQUIRED.get(kind, ("summary",))
+    names = (*FACTS, *FACTS_OF_KIND.get(kind, ()))
+    said = _take(table, [name for name in names if name not in _TABLES], Facts._field_defaults, required)
+    said |= {name: table.tables(name, _TABLES[name]) for name in names if name in _TABLES}
     table.close()
+    if has_card and said["card"] is None:
+        said["card"] = {}  # it has one, which cannot be read: no loader of its own is missing
+    facts = Facts(kind, name, **said)
+    for key, fault in _contradictions(facts, body):
+        table.fault(key, fault)
     return facts
 
 
-def _evaluator(table: Table) -> dict[str, Any]:
-    primary = table.take("primary", text, None, required=True)
-    scores = table.tables("scores", _score)
-    if not scores:
-        table.faults.append(f"{table.at('scores')}: missing; say what each key means, {{}} for the defaults")
-    elif primary is not None and primary not in scores:
-        table.faults.append(f"{table.at('primary')}: {primary!r} is none of its scores ({', '.join(scores)})")
+def _contradictions(facts: Facts, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the keys that do not fit to others, and why."""
+    if facts.kind == "evaluators" and not facts.scores:
+        yield "scores", "missing; say what each key means, {} for the defaults"
+    elif facts.kind == "evaluators" and facts.primary is not None and facts.primary not in facts.scores:
+        yield "primary", f"{facts.primary!r} is none of its scores ({', '.join(facts.scores)})"
+    if facts.default_config is not None and facts.configs and facts.default_config not in facts.configs:
+        yield "default_config", f"{facts.default_config!r} is none of its configs"
+    if facts.parent is not None and facts.extends is not None:
+        yield "parent", f"what extends {facts.extends} is no command, and has no parent"
+    if facts.kind == "flags" and any("flag" not in body["options"][name] for name in facts.options):
+        yield "options", "each option of a flag group has a flag"
+
+
+def _take(
+    table: Table, names: Iterable[str], defaults: Mapping[str, Any], required: Collection[str] = ()
+) -> dict[str, Any]:
     return {
-        "primary": primary,
-        "scores": scores,
-        "needs": table.take("needs", manifest_fields.needs, {}),
-        "reads": table.take("reads", texts, None),
-        "cpu_bound": table.take("cpu_bound", boolean, False),
-        "wire": table.take("wire", manifest_fields.rules, ()),
+        name: table.take(_KEYS.get(name, name), _READERS[name], defaults[name], required=name in required)
+        for name in names
     }
-
-
-def _dataset(table: Table) -> dict[str, Any]:
-    lists = {key: table.take(key, texts, ()) for key in _DATASET_LISTS}
-    default = table.take("default_config", text, None)
-    if default is not None and lists["configs"] and default not in lists["configs"]:
-        table.faults.append(f"{table.at('default_config')}: {default!r} is none of its configs")
-    return {
-        **lists,
-        "default_config": default,
-        "primary": table.take("primary", text, None),
-        "licence": table.take("licence", text, ""),
-        "homepage": table.take("homepage", text, ""),
-        "citation": table.take("citation", text, ""),
-        "sizes": table.take("sizes", manifest_fields.counts, {}),
-        "card": table.take("card", _card, {} if "card" in table.body else None),
-        "by_config": table.tables("by_config", _by_config),
-    }
-
-
-def _card(value: Any) -> dict[str, Any]:
-    from context_bench.plugins.cards import card
-
-    return card(value)
 
 
 def _by_config(name: str, table: Table) -> dict[str, Any]:
-    found = {"primary": table.take("primary", text, None), "tags": table.take("tags", texts, None)}
+    found = _take(table, ("primary", "tags"), {"primary": None, "tags": None})
     return {key: value for key, value in found.items() if value is not None}
-
-
-def _has_class(kind: str, body: Any) -> bool:
-    return kind in ("evaluators", "systems", "run_parts") or (
-        kind == "datasets" and isinstance(body, dict) and "card" not in body
-    )
-
-
-_DATASET_LISTS = ("tags", "splits", "configs", "fields", "files", "language", "inputs", "gold")
-
-
-def _system(table: Table) -> dict[str, Any]:
-    kind = table.take("kind", one_of("transformer", "reader", "endpoint", "system"), "system")
-    return {
-        "reads": table.take("reads", texts, None),
-        "system_kind": kind,
-        "reads_gold": table.take("reads_gold", boolean, False),
-        "proxy_default": table.take("proxy_default", boolean, False),
-    }
-
-
-def _reporter(table: Table) -> dict[str, Any]:
-    return {"files": table.take("files", texts, ())}
-
-
-def _command(table: Table) -> dict[str, Any]:
-    parent, extends = table.take("parent", text, None), table.take("extends", one_of(*EXTENSIBLE), None)
-    if parent is not None and extends is not None:
-        table.faults.append(f"{table.at('parent')}: what extends {extends} is no command, and has no parent")
-    return {"parent": parent, "extends": extends, "is_group": table.take("group", boolean, False)}
-
-
-def _run_part(table: Table) -> dict[str, Any]:
-    return {"part_kind": table.take("kind", one_of(*PART_KINDS), "", required=True)}
-
-
-def _hook(table: Table) -> dict[str, Any]:
-    return {"implements": table.take("implements", manifest_fields.some_of(*HOOKS), ())}
-
-
-def _flag_group(table: Table) -> dict[str, Any]:
-    for option in table.body.get("options", {}).values() if isinstance(table.body.get("options"), dict) else ():
-        if isinstance(option, dict) and "flag" not in option:
-            table.faults.append(f"{table.at('options')}: each option of a flag group has a flag")
-            break
-    return {}
-
-
-def _metric(table: Table) -> dict[str, Any]:
-    return {"default": table.take("default", boolean, False), "values": table.tables("values", _summary_value)}
-
-
-_MORE = {"evaluators": _evaluator, "datasets": _dataset, "systems": _system, "metrics": _metric, "reporters": _reporter}
-_MORE |= {"hooks": _hook, "commands": _command, "run_parts": _run_part, "flags": _flag_group}
-
-_OPTION_TYPE = one_of(*OPTION_TYPES)
-_BETTER, _AGGREGATE = one_of("higher", "lower", "neither"), one_of("mean", "sum", "none")
-FORMATS = ("score", "percent", "count", "money", "factor", "seconds", "number")
 
 
 def _summary_value(name: str, table: Table) -> SummaryValue:
     if not name.replace("_", "").replace(":", "").removesuffix("*").isalnum():
         table.faults.append(f"{table.path}: a key of a metric is snake_case")
-    return SummaryValue(
-        table.take("heading", text, name),
-        table.take("format", one_of(*FORMATS), "number"),
-        table.take("better", _BETTER, "neither"),
-        table.take("aggregate", _AGGREGATE, "none"),
-        table.take("order", integer, 500),
-        table.take("detail", boolean, False),
-    )
+    return SummaryValue(**_take(table, SummaryValue._fields, {**SummaryValue._field_defaults, "heading": name}))
 
 
 def _score(name: str, table: Table) -> Score:
     if not name.replace("_", "").replace("@", "").isalnum():
         table.faults.append(f"{table.path}: a score key is snake_case")
-    return Score(
-        table.take("range", manifest_fields.value_range, (0.0, 1.0)),
-        table.take("better", _BETTER, "higher"),
-        table.take("aggregate", _AGGREGATE, "mean"),
-    )
+    return Score(**_take(table, Score._fields, Score._field_defaults))
 
 
 def _option(name: str, table: Table) -> Option:
@@ -282,25 +199,50 @@ def _option(name: str, table: Table) -> Option:
             f"{table.path}: an option is a keyword, in snake_case where its class does not say otherwise"
         )
     is_secret = is_secret_name(name)
-    option = Option(
-        name,
-        table.take("type", _OPTION_TYPE, "str"),
-        help=table.take("help", text, "", required=True),
-        secret=table.take("secret", boolean, is_secret),
-        flag=table.take("flag", manifest_fields.flag, None),
-        env=table.take("env", text, None),
-        required=table.take("required", boolean, False),
-        bare=table.take("bare", text, None),
-        key=table.take("key", text, None),
-    )
+    option = Option(name, **_take(table, _OPTION, {**Option._field_defaults, "secret": is_secret}, ("help",)))
     if is_secret and not option.secret and name != "key":  # which is a place in a table, too
         table.warnings.append(
             f"{table.at('secret')}: false, though only secrets are called {name}: give it another name"
         )
-    if choices := table.take("choices", lambda found: manifest_fields.choices(found, option), ()):
-        option = option._replace(choices=choices)
-    default = table.take("default", lambda found: manifest_fields.fitting(found, option), None)
-    return option if default is None else option._replace(default=default)
+
+    def fitting(value: Any) -> Any:
+        if problem := option.misfit(value):
+            raise fields.FaultError(problem)
+        return value
+
+    option = option._replace(choices=table.take("choices", fields.list_of(fitting), ()))
+    return option._replace(default=table.take("default", fitting, None))
+
+
+_OPTION = ("type", "help", "secret", "flag", "env", "required", "bare", "key")
+_TABLES: dict[str, Callable[[str, Table], Any]]
+_TABLES = {"options": _option, "scores": _score, "by_config": _by_config, "values": _summary_value}
+_READERS: dict[str, Reader] = {
+    **dict.fromkeys(("summary", "class_name", "version", "primary", "parent", "default_config", "licence"), text),
+    **dict.fromkeys(("homepage", "citation", "heading", "help", "env", "bare", "key"), text),
+    **dict.fromkeys(("uses", "reads", "tags", "splits", "configs", "fields", "files"), texts),
+    **dict.fromkeys(("language", "inputs", "gold"), texts),
+    **dict.fromkeys(("deterministic", "more_options", "cpu_bound", "reads_gold", "proxy_default"), boolean),
+    **dict.fromkeys(("is_group", "default", "detail", "secret", "required"), boolean),
+    "capabilities": fields.list_of(fields.capability),
+    "extra": fields.word,
+    "needs": fields.needs,
+    "wire": fields.list_of(fields.rule),
+    "sizes": fields.table_of(fields.at_least(0)),
+    "card": fields.card,
+    "system_kind": one_of("transformer", "reader", "endpoint", "system"),
+    "part_kind": one_of(*PART_KINDS),
+    "extends": one_of(*EXTENSIBLE),
+    "implements": fields.list_of(one_of(*HOOKS)),
+    "range": fields.value_range,
+    "better": one_of("higher", "lower", "neither"),
+    "aggregate": one_of("mean", "sum", "none"),
+    "format": one_of(*FORMATS),
+    "order": fields.integer,
+    "type": one_of(*OPTION_TYPES),
+    "flag": fields.flag,
+}
+"""How each fact is read, whatever has it."""
 
 
 def _is_component_name(name: str) -> bool:

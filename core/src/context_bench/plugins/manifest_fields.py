@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
 from context_bench.plugins.installed import is_name
-from context_bench.plugins.options import Option
 
 Read = TypeVar("Read")
 Default = TypeVar("Default")
+Reader = Callable[[Any], Any]
 
 
 class Table:
@@ -35,43 +35,42 @@ class Table:
         self, key: str, read: Callable[[Any], Read], default: Default, *, required: bool = False
     ) -> Read | Default:
         """Return the value of a key, or the default when it is missing or does not fit."""
-        asked, body = self.asked, self.body
-        asked.append(key)
-        if key not in body:
+        self.asked.append(key)
+        if key not in self.body:
             if required:
-                self.faults.append(f"{self.at(key)}: missing")
+                self.fault(key, "missing")
             return default
         try:
-            return read(body[key])
+            return read(self.body[key])
         except FaultError as fault:
-            self.faults.append(f"{self.at(key)}{fault.below}: {fault}")
+            self.fault(f"{key}{fault.below}", str(fault))
             return default
 
     def tables(self, key: str, read: Callable[[str, Table], Read]) -> dict[str, Read]:
         """Return the tables below a key by name, each made into something by ``read``."""
         found = {}
         for name, body in self.take(key, mapping, {}).items():
-            path = f"{self.at(key)}.{name}"
             if isinstance(body, dict):
-                inner = Table(path, body, self.faults, self.warnings)
+                inner = Table(self.at(f"{key}.{name}"), body, self.faults, self.warnings)
                 found[name] = read(name, inner)
                 inner.close()
             else:
-                self.faults.append(f"{path}: expected a table, got {kind_of(body)}")
+                self.fault(f"{key}.{name}", f"expected a table, got {kind_of(body)}")
         return found
 
     def at(self, key: str) -> str:
         """Return the path of a key."""
         return f"{self.path}.{key}" if self.path else key
 
+    def fault(self, key: str, what: str) -> None:
+        """Say what is wrong with a key."""
+        self.faults.append(f"{self.at(key)}: {what}")
+
     def close(self) -> None:
         """Warn of every key that was not asked for."""
         for key in self.body:
             if key not in self.asked:
-                from context_bench.errors import did_you_mean
-
-                hint = did_you_mean(key, [known for known in self.asked if known not in self.body])
-                self.warnings.append(f"{self.at(key)}: unknown key. {hint if hint.startswith('Did') else ''}".rstrip())
+                self.warnings.append(f"{self.at(key)}: {_unknown(key, self.asked, self.body)}")
 
 
 class FaultError(Exception):
@@ -86,58 +85,81 @@ class FaultError(Exception):
         self.below = below
 
 
+def _unknown(key: str, known: Iterable[str], body: Mapping[str, Any]) -> str:
+    from context_bench.errors import did_you_mean
+
+    hint = did_you_mean(key, [one for one in known if one not in body])
+    return f"unknown key. {hint if hint.startswith('Did') else ''}".rstrip()
+
+
+_KINDS = {bool: "boolean", int: "whole number", float: "number", str: "text", list: "list", dict: "table"}
+
+
+def kind_of(value: Any) -> str:
+    """Return what a TOML value is, in words."""
+    return f"a {_KINDS.get(type(value), type(value).__name__)}"
+
+
+def _of(kind: type[Read], expected: str) -> Callable[[Any], Read]:
+    """Return a reader of one type of TOML value: neither is true a number, nor 1 a boolean."""
+
+    def read(value: Any) -> Read:
+        if type(value) is not kind:
+            raise FaultError(f"expected {expected}, got {kind_of(value)}")
+        return value
+
+    return read
+
+
+integer, boolean = _of(int, "a whole number"), _of(bool, "true or false")
+sequence: Callable[[Any], list[Any]] = _of(list, "a list")
+mapping: Callable[[Any], dict[str, Any]] = _of(dict, "a table")
+_text = _of(str, "a text")
+
+
 def text(value: Any) -> str:
     """Return a text without line breaks and other control characters, as every text of a manifest is shown in a line."""
-    if not isinstance(value, str):
-        raise FaultError(f"expected a text, got {kind_of(value)}")
-    if not value.isprintable() and any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in value):
+    if not _text(value).isprintable() and any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in value):
         raise FaultError(f"expected a line of text, got {value!r} with control characters")
-    return value
-
-
-def word(value: Any) -> str:
-    """Return the name of an extra, which stands in a command that a person is told."""
-    if not is_name(text(value)):
-        raise FaultError(f"expected the name of an extra, got {value!r}")
     return str(value)
 
 
-def integer(value: Any) -> int:
-    """Return a whole number; true is none."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise FaultError(f"expected a whole number, got {kind_of(value)}")
-    return value
+def lines(value: Any) -> str:
+    """Return a text that may have line breaks, such as a prompt."""
+    text(_text(value).replace("\n", " ").replace("\t", " "))
+    return str(value)
 
 
-def boolean(value: Any) -> bool:
-    """Return a boolean; 1 is none."""
-    if not isinstance(value, bool):
-        raise FaultError(f"expected true or false, got {kind_of(value)}")
-    return value
+def _below(place: str, read: Callable[[Any], Read], value: Any) -> Read:
+    """Return what a reader makes of a part of a value; a fault says which part it is."""
+    try:
+        return read(value)
+    except FaultError as fault:
+        raise FaultError(str(fault), f"{place}{fault.below}") from None
 
 
-def sequence(value: Any) -> list[Any]:
-    """Return a list."""
-    if not isinstance(value, list):
-        raise FaultError(f"expected a list, got {kind_of(value)}")
-    return value
+def list_of(read: Callable[[Any], Read]) -> Callable[[Any], tuple[Read, ...]]:
+    """Return a reader of a list, as a tuple; one text is no list of letters."""
+    return lambda value: tuple(_below(f"[{index}]", read, item) for index, item in enumerate(sequence(value)))
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """Return a table."""
-    if not isinstance(value, dict):
-        raise FaultError(f"expected a table, got {kind_of(value)}")
-    return value
+def table_of(read: Callable[[Any], Read]) -> Callable[[Any], dict[str, Read]]:
+    """Return a reader of a table with any keys."""
+    return lambda value: {name: _below(f".{name}", read, item) for name, item in mapping(value).items()}
 
 
-def texts(value: Any) -> tuple[str, ...]:
-    """Return a list of texts as a tuple; one text is no list of letters."""
-    for index, item in enumerate(sequence(value)):
-        try:
-            text(item)
-        except FaultError as fault:
-            raise FaultError(str(fault), f"[{index}]") from None
-    return tuple(value)
+def table_with(readers: Mapping[str, Reader], required: Collection[str] = ()) -> Callable[[Any], dict[str, Any]]:
+    """Return a reader of a table with these keys and no other; those that are absent are left out."""
+
+    def read(value: Any) -> dict[str, Any]:
+        for key in (*required, *mapping(value)):
+            if key not in value:
+                raise FaultError("missing", f".{key}")
+            if key not in readers:
+                raise FaultError(_unknown(key, readers, value), f".{key}")
+        return {key: _below(f".{key}", read, value[key]) for key, read in readers.items() if key in value}
+
+    return read
 
 
 def one_of(*choices: str) -> Callable[[Any], str]:
@@ -151,48 +173,25 @@ def one_of(*choices: str) -> Callable[[Any], str]:
     return read
 
 
-def some_of(*choices: str) -> Callable[[Any], tuple[str, ...]]:
-    """Return a reader of a list that holds nothing but ``choices``."""
+def at_least(lowest: int) -> Callable[[Any], int]:
+    """Return a reader of whole numbers that are not too small."""
 
-    def read(value: Any) -> tuple[str, ...]:
-        found = texts(value)
-        for index, item in enumerate(found):
-            if item not in choices:
-                raise FaultError(f"expected one of {', '.join(choices)}, got {item!r}", f"[{index}]")
-        return found
+    def read(value: Any) -> int:
+        if integer(value) < lowest:
+            raise FaultError(f"must be {lowest} or more, got {value}")
+        return integer(value)
 
     return read
 
 
-def kind_of(value: Any) -> str:
-    """Return what a TOML value is, in words."""
-    kinds = {bool: "boolean", int: "whole number", float: "number", str: "text", list: "list", dict: "table"}
-    return f"a {kinds.get(type(value), type(value).__name__)}"
+texts = list_of(text)
 
 
-def choices(value: Any, option: Option) -> tuple[Any, ...]:
-    """Return the values that an option may have."""
-    for index, item in enumerate(sequence(value)):
-        try:
-            fitting(item, option)
-        except FaultError as fault:
-            raise FaultError(str(fault), f"[{index}]") from None
-    return tuple(value)
-
-
-def fitting(value: Any, option: Option) -> Any:
-    """Return a value that an option could have as it stands."""
-    problem = option.misfit(value)
-    if problem:
-        raise FaultError(problem)
-    return value
-
-
-def schema(value: Any) -> int:
-    """Return the number of a manifest format."""
-    if integer(value) < 1:
-        raise FaultError(f"must be 1 or more, got {value}")
-    return integer(value)
+def word(value: Any) -> str:
+    """Return the name of an extra, which stands in a command that a person is told."""
+    if not is_name(text(value)):
+        raise FaultError(f"expected the name of an extra, got {value!r}")
+    return str(value)
 
 
 def api(value: Any) -> str:
@@ -203,62 +202,41 @@ def api(value: Any) -> str:
     return str(value)
 
 
-def capabilities(value: Any) -> tuple[str, ...]:
-    """Return what a component needs."""
-    for index, name in enumerate(texts(value)):
-        if name not in CAPABILITIES and not (name.startswith("env:") and len(name) > 4):
-            known = ", ".join(CAPABILITIES)
-            raise FaultError(f"{name!r} is no capability; there is {known}, and env:NAME", f"[{index}]")
-    return tuple(value)
+def capability(value: Any) -> str:
+    """Return something that a component needs."""
+    if text(value) not in CAPABILITIES and not (value.startswith("env:") and len(value) > 4):
+        raise FaultError(f"{value!r} is no capability; there is {', '.join(CAPABILITIES)}, and env:NAME")
+    return str(value)
 
 
 def needs(value: Any) -> dict[str, tuple[str, ...]]:
     """Return the fields that an evaluator cannot do without, by side."""
-    found = {}
-    for side, names in mapping(value).items():
+    for side in mapping(value):
         if side not in ("original", "processed"):
             raise FaultError("unknown; there is original and processed", f".{side}")
-        try:
-            found[side] = texts(names)
-        except FaultError as fault:
-            raise FaultError(str(fault), f".{side}{fault.below}") from None
-    return found
+    return table_of(texts)(value)
 
 
-def counts(value: Any) -> dict[str, int]:
-    """Return whole numbers by name, none below 0."""
-    for name, number in mapping(value).items():
-        try:
-            if integer(number) < 0:
-                raise FaultError(f"must be 0 or more, got {number}")
-        except FaultError as fault:
-            raise FaultError(str(fault), f".{name}") from None
-    return dict(value)
-
-
-def rules(value: Any) -> tuple[WireRule, ...]:
-    """Return wiring rules."""
-    return tuple(_rule(item, f"[{index}]") for index, item in enumerate(sequence(value)))
-
-
-def _rule(value: Any, at: str) -> WireRule:
+def rule(value: Any) -> WireRule:
+    """Return a wiring rule."""
     if not isinstance(value, dict):
-        raise FaultError(f"expected a table such as {{ datasets = [...] }}, got {kind_of(value)}", at)
+        raise FaultError(f"expected a table such as {{ datasets = [...] }}, got {kind_of(value)}")
     if len(value) != 1:
-        raise FaultError("a rule has exactly one of always, datasets, tags, option", at)
+        raise FaultError("a rule has exactly one of always, datasets, tags, option")
     [(key, body)] = value.items()
-    try:
-        if key == "always" and not boolean(body):
-            raise FaultError("always = false chooses nothing; leave the rule out")
-        if key in _RULES:
-            return WireRule()._replace(**{key: _RULES[key](body)})
-    except FaultError as fault:
-        raise FaultError(str(fault), f"{at}.{key}{fault.below}") from None
-    raise FaultError("unknown rule; there is always, datasets, tags, option", f"{at}.{key}")
+    if key not in _RULES:
+        raise FaultError("unknown rule; there is always, datasets, tags, option", f".{key}")
+    return WireRule(**{key: _below(f".{key}", _RULES[key], body)})
 
 
-_RULES: dict[str, Callable[[Any], Any]] = {
-    "always": boolean,
+def _always(value: Any) -> bool:
+    if not boolean(value):
+        raise FaultError("always = false chooses nothing; leave the rule out")
+    return True
+
+
+_RULES: dict[str, Reader] = {
+    "always": _always,
     "datasets": texts,
     "tags": texts,
     "option": lambda value: text(value).removeprefix("--"),
@@ -269,19 +247,19 @@ def value_range(value: Any) -> tuple[float | None, float | None]:
     """Return the lowest and highest value, None where there is none."""
     if len(sequence(value)) != 2:
         raise FaultError("expected [lowest, highest]")
-    low, high = _bound(value[0], "[0]"), _bound(value[1], "[1]")
+    low, high = list_of(_bound)(value)
     if low is not None and high is not None and low >= high:
         raise FaultError(f"expected [lowest, highest], got {value}")
     return low, high
 
 
-def _bound(value: Any, at: str) -> float | None:
-    if isinstance(value, str) and value in ("inf", "-inf"):
+def _bound(value: Any) -> float | None:
+    if value in ("inf", "-inf"):
         return None
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise FaultError(f"expected a number, 'inf' or '-inf', got {kind_of(value)}", at)
+        raise FaultError(f"expected a number, 'inf' or '-inf', got {kind_of(value)}")
     if value != value:
-        raise FaultError("expected a number, 'inf' or '-inf', got nan", at)
+        raise FaultError("expected a number, 'inf' or '-inf', got nan")
     return float(value) if abs(value) <= sys.float_info.max else None
 
 
@@ -299,3 +277,17 @@ def target(value: Any) -> str:
     if not colon or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
         raise FaultError(f"expected 'module:function', got {value!r}")
     return str(value)
+
+
+_OF_A_CARD: dict[str, Reader] = {
+    **dict.fromkeys(("source", "revision", "config", "split", "files", "format"), text),
+    "parts": texts,
+    "fields": table_of(text),
+    "example": target,
+    "tables": table_of(table_of(text)),
+    "prompt": lines,
+    "shot": lines,
+    "shots_split": text,
+}
+card = table_with({"loader": text, **_OF_A_CARD, "by_config": table_of(table_with(_OF_A_CARD))}, ["loader"])
+"""Returns how a loader of another package reads a dataset, as ``docs/reference/manifest.md`` says."""

@@ -1,43 +1,76 @@
-"""Who owns a name, a command or a flag: what two packages claim is a conflict of both, and what is core's is nobody else's.
+"""What components share and contest: options of flag groups, loaders of cards, names, commands and flags.
 
-The order in which packages were installed never matters.
+What two packages claim is a conflict of both, and what is core's is nobody else's. The order in which packages were
+installed never matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
-from context_bench.plugins.catalog import CONFLICT, MISSING_DEPENDENCY, OK, Component, singular
+from context_bench.plugins.catalog import CONFLICT, MISSING_DEPENDENCY, OK, Component, install_line, singular
 from context_bench.plugins.settings import PluginSettings
 
 
 def settle_groups(components: Iterable[Component]) -> Iterator[Component]:
     """Yield the components; each that uses a flag group has the group's options too, or the state that the group is in."""
     components = list(components)
-    groups = {component.name: component for component in components if component.kind == "flags"}
+    groups = {component.name: component for component in components if component.kind == "flags" and component.facts}
     for component in components:
-        for name in component.facts.uses if component.facts else ():
-            component = _with_group(component, name, groups.get(name))
+        for name in component.said.uses:
+            if component.state == OK:
+                component = _with_group(component, name, groups.get(name))
         yield component
 
 
 def _with_group(component: Component, name: str, group: Component | None) -> Component:
-    facts = component.facts
-    if facts is None or component.state != OK:
-        return component
-    if group is None or group.facts is None:
+    if group is None:
         from context_bench.plugins.first_party import FLAG_GROUPS
 
-        home = FLAG_GROUPS.get(name)
-        remedy = f"`pip install ./core ./plugins/{home}`" if home else "install the package that declares it"
-        return component.with_state(
-            MISSING_DEPENDENCY, f"it uses the flag group {name!r}, which no installed package declares", remedy
-        )
+        remedy = _install(FLAG_GROUPS.get(name), "declares it")
+        why = f"it uses the flag group {name!r}, which no installed package declares"
+        return component.with_state(MISSING_DEPENDENCY, why, remedy)
     if group.state != OK:
         why = f"it uses the flag group {group.id}, which is {group.state}: {group.reason}"
         return component.with_state(group.state, why, group.remedy)
-    shared = {key: option._replace(group=group.id) for key, option in group.facts.options.items()}
+    facts = component.said
+    shared = {key: option._replace(group=group.id) for key, option in group.said.options.items()}
     return component._replace(facts=facts._replace(options={**shared, **facts.options}))
+
+
+def settle_cards(components: Iterable[Component]) -> Iterator[Component]:
+    """Yield the components; a card gets the entry point, options and capabilities of its loader, or the state it is in."""
+    components = list(components)
+    loaders = {c.name: c for c in components if c.kind == "datasets" and not c.said.card}
+    for component in components:
+        card = component.said.card
+        if card and component.state == OK:
+            component = _with_loader(component, card["loader"], loaders.get(card["loader"]))
+        yield component
+
+
+def _with_loader(component: Component, name: str, loader: Component | None) -> Component:
+    if loader is None:
+        from context_bench.plugins.first_party import COMPONENTS
+
+        remedy = _install(COMPONENTS["datasets"].get(name, ("", None))[1], f"brings the loader {name!r}")
+        why = f"its card is read by the loader {name!r}, which no installed package brings"
+        return component.with_state(MISSING_DEPENDENCY, why, remedy)
+    if loader.state != OK:
+        why = f"its card is read by {loader.id}, which is {loader.state}: {loader.reason}"
+        return component.with_state(loader.state, why, loader.remedy)._replace(lacks_extra=loader.lacks_extra)
+    facts, options = component.said, dict(loader.said.options)
+    for key, option in options.items():
+        if option.group is None:  # a flag of a flag group is everybody's, one of the loader's own is not
+            options[key] = option._replace(flag=None)
+    needs = tuple(dict.fromkeys((*loader.capabilities, *facts.capabilities)))
+    facts = facts._replace(options={**options, **facts.options}, capabilities=needs)
+    return component._replace(target=loader.target, facts=facts)
+
+
+def _install(home: str | None, what: str) -> str:
+    return f"`{install_line(home)}`" if home else f"install the package that {what}"
 
 
 def settle_contests(components: Iterable[Component], settings: PluginSettings) -> list[Component]:
@@ -46,98 +79,72 @@ def settle_contests(components: Iterable[Component], settings: PluginSettings) -
 
 
 def _settle_command(component: Component) -> Component:
-    facts = component.facts
-    if component.kind != "commands" or component.state != OK or facts is None or facts.extends is not None:
+    parent, name = component.said.parent or "", component.distribution.name
+    is_command = component.kind == "commands" and component.state == OK and component.facts is not None
+    if not is_command or component.said.extends is not None or component.name not in COMMANDS.get(parent, ()):
         return component
-    if component.name not in COMMANDS.get(facts.parent or "", ()):
-        return component
-    words = " ".join(filter(None, (facts.parent, component.name)))
-    name = component.distribution.name
     return component.with_state(
         CONFLICT,
-        f"`context-bench {words}` is a command of core",
+        f"`context-bench {f'{parent} {component.name}'.lstrip()}` is a command of core",
         f"tell the authors of {name}; leave it out with -p no:{component.id}, or uninstall it",
     )
 
 
 def _settle_names(components: Iterable[Component], settings: PluginSettings) -> Iterator[Component]:
-    components = list(components)
-    owners = _owners(components, _name_of)
+    components, owners = list(components), defaultdict[tuple[str, ...], list[str]](list)
     for component in components:
-        kind, name, own = component.kind, component.name, component.distribution.name
-        rivals = [owner for owner in owners.get(_name_of(component)[0], ()) if owner != own]
+        if component.state == OK:
+            owners[_called(component)].append(component.distribution.name)
+    for component in components:
+        name, own = component.name, component.distribution.name
+        rivals = [owner for owner in owners[_called(component)] if owner != own]
         preferred = settings.preferred.get(name)
         if component.state != OK or not rivals or preferred == own:
             yield component
             continue
-        others = " and ".join(f"{rival}/{name}" for rival in rivals)
+        ids = tuple(f"{rival}/{name}" for rival in rivals)
         outranked_by = f"{preferred}/{name}" if preferred in rivals else None
         meaning = f"; the project prefers {outranked_by}" if outranked_by else ""
-        remedy = (
-            f'write the whole id {component.id}, or prefer it in context-bench.toml: [plugins.prefer] {name} = "{own}"'
-        )
         contested = component.with_state(
-            CONFLICT, f"the {singular(kind)} name {name!r} is also that of {others}{meaning}", remedy
+            CONFLICT,
+            f"the {singular(component.kind)} name {name!r} is also that of {' and '.join(ids)}{meaning}",
+            f'write the whole id {component.id}, or prefer it in context-bench.toml: [plugins.prefer] {name} = "{own}"',
         )
-        yield contested._replace(rivals=tuple(f"{rival}/{name}" for rival in rivals), outranked_by=outranked_by)
+        yield contested._replace(rivals=ids, outranked_by=outranked_by)
 
 
-def _name_of(component: Component) -> list[tuple[str, ...]]:
-    where = component.facts.parent or "" if component.facts else ""
-    return [(component.kind, where, component.name)]
+def _called(component: Component) -> tuple[str, ...]:
+    """Return what nobody else may be called: a command has its name only in its group."""
+    return component.kind, component.said.parent or "", component.name
 
 
 def _settle_flags(components: Iterable[Component], settings: PluginSettings) -> Iterator[Component]:
-    components = list(components)
-    used = {
-        name for component in components if component.state == OK and component.facts for name in component.facts.uses
-    }
-    owners = _owners(
-        [component for component in components if component.kind != "flags" or component.name in used],
-        _flags_of,
-        lambda component: component.id,
-    )
+    components, owners = list(components), defaultdict[str, list[str]](list)
+    used = {name for component in components if component.state == OK for name in component.said.uses}
     for component in components:
-        yield _judge_flags(component, owners, settings)
+        if component.state == OK and (component.kind != "flags" or component.name in used):
+            for flag in _flags_of(component):
+                owners[flag].append(component.id)
+    for component in components:
+        yield _judge_flags(component, owners, settings) if component.state == OK else component
 
 
-def _judge_flags(component: Component, owners: dict[tuple[str, ...], list[str]], settings: PluginSettings) -> Component:
-    if component.state != OK:
-        return component
-    for (flag,) in _flags_of(component):
-        remedy = f"leave it out with -p no:{component.id}, or tell the authors of {component.distribution.name}"
+def _judge_flags(component: Component, owners: dict[str, list[str]], settings: PluginSettings) -> Component:
+    own = component.distribution.name
+    for flag in _flags_of(component):
+        remedy = f"leave it out with -p no:{component.id}, or tell the authors of {own}"
         if flag in _FLAGS_OF_CORE:
             return component.with_state(CONFLICT, f"{flag} is a flag of core", remedy)
-        rivals = [owner for owner in owners.get((flag,), ()) if owner != component.id]
-        preferred = settings.preferred.get(flag)
-        if rivals and preferred != component.distribution.name:
-            prefer = f'[plugins.prefer] "{flag}" = "{component.distribution.name}"'
-            return component.with_state(
-                CONFLICT,
-                f"{flag} is also a flag of {' and '.join(rivals)}",
-                f"say whose it is in context-bench.toml: {prefer}; or {remedy}",
-            )
+        rivals = [owner for owner in owners[flag] if owner != component.id]
+        if rivals and settings.preferred.get(flag) != own:
+            remedy = f'say whose it is in context-bench.toml: [plugins.prefer] "{flag}" = "{own}"; or {remedy}'
+            return component.with_state(CONFLICT, f"{flag} is also a flag of {' and '.join(rivals)}", remedy)
     return component
 
 
-def _flags_of(component: Component) -> list[tuple[str, ...]]:
-    """Return the flags that a component itself declares, each in a tuple; those of a group are the group's."""
-    options = component.facts.options.values() if component.facts else ()
-    return [(option.flag,) for option in options if option.flag and option.group is None]
-
-
-def _owners(
-    components: Iterable[Component],
-    claims: Callable[[Component], list[tuple[str, ...]]],
-    owner_of: Callable[[Component], str] = lambda component: component.distribution.name,
-) -> dict[tuple[str, ...], list[str]]:
-    """Return who claims what, among the components that can be used."""
-    owners: dict[tuple[str, ...], list[str]] = {}
-    for component in components:
-        if component.state == OK:
-            for claim in claims(component):
-                owners.setdefault(claim, []).append(owner_of(component))
-    return owners
+def _flags_of(component: Component) -> list[str]:
+    """Return the flags that a component itself declares; those of a group are the group's."""
+    return [option.flag for option in component.said.options.values() if option.flag and option.group is None]
 
 
 _FLAGS_OF_CORE = frozenset(
