@@ -435,6 +435,9 @@ NOT_ASSERTED = [  # Supposed, denied, asked, or said by somebody else.
 ]
 
 NO_CONCLUSION = [  # No option, or more than one: nothing is found.
+    ("Yes and no.", ("Yes", "No"), None),
+    ("Both yes and no, it depends.", ("Yes", "No"), None),
+    ("yes and no", ("yes", "no", "maybe"), None),
     ("A and B", CAPITALS, None),
     ("Both A and B", CAPITALS, None),
     ("The answer is A and B.", CAPITALS, None),
@@ -509,6 +512,14 @@ LISTS_OF_OPTIONS = [  # The options repeated or discussed one by one.
 ]
 
 OPTION_TEXT = [  # An option's text in place of its letter.
+    ("The answer is 2.50", ("2.5", "3", "4", "5"), "A"),
+    ("It is $2.5.", ("$3.00", "$2.50"), "B"),
+    ("Answer: 1,000.0 m", ("100 m", "1000 m"), "B"),
+    ("2.50", ("2.5", "2.50"), "B"),
+    ("The answer is 2.50.", ("2.5", "2.50"), "B"),
+    ("2.5", ("2.500", "2.50"), None),
+    ("The answer is 10", ("1", "10", "100"), "B"),
+    ("The answer is 1.01", ("1.1", "1.01", "1.10"), "B"),
     ("Paris", CAPITALS, "C"),
     ("paris!", CAPITALS, "C"),
     ("PARIS.", CAPITALS, "C"),

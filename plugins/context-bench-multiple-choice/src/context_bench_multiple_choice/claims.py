@@ -171,6 +171,8 @@ class Reading:
                 return "wrong" if negated else "the answer" if answer else "right"
             if word in w.WRONG:
                 return "" if negated else "wrong"
+            if position in self.at and before in w.AND:
+                break  # "yes and no" names two options
             if w.negates(word):
                 other = self.at.get(after_markup(self.tokens, position + 1))
                 if word == "not" and not linked and other and other.sure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from context_bench_multiple_choice import words as w
@@ -31,6 +31,7 @@ _UNIT = re.compile(
 )
 _OPERATORS = frozenset("+=<>≤≥≈±×÷/^%°√∞∈")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?:\D|$))")
+_DECIMALS = re.compile(r"(\d+)(?:(\.\d*[1-9])0+|\.0+)")
 _NO_CONTENT = re.compile(r"\\(?:text\w*|math(?:rm|bf|it|bb|sf|cal)|left|right|quad|displaystyle|boxed|[^A-Za-z])")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "「": "」", "*": "*", "`": "`"}
 _CLOSING = frozenset(")]}）】」』》*_`$\"'”’»")
@@ -57,13 +58,19 @@ class Name(NamedTuple):
 class Texts:
     """The texts of the options, ready to be looked for whatever the case, the punctuation and the leading article.
 
-    A text that two options share then identifies neither. Neither does one that is itself the letter of an option.
+    A text that two options share then identifies neither. Neither does one that is itself the letter of an option. Zeros that
+    end the decimals of a number do not count ("2.50" is "2.5"), unless options differ in nothing else.
     """
 
     def __init__(self, choices: Mapping[str, str]) -> None:
+        contents = {
+            letter: [word for word, _ in _content(tokenize(plain(text[:4_000])))[:LONGEST]]
+            for letter, text in choices.items()
+        }
+        self._word = _without_zeros if _as_many(contents.values(), _without_zeros) else str
         owners: dict[tuple[str, ...], set[str]] = {}
-        for letter, text in choices.items():
-            words = tuple(word for word, _ in _content(tokenize(plain(text[:4_000])))[:LONGEST])
+        for letter, content in contents.items():
+            words = tuple(map(self._word, content))
             for variant in {words, words[words[:1] in (("a",), ("an",), ("the",)) :]}:
                 owners.setdefault(variant, set()).add(letter)
         self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
@@ -73,7 +80,7 @@ class Texts:
 
     def found(self, tokens: Sequence[Token]) -> dict[int, Name]:
         """The longest text of an option that begins at each token."""
-        content = _content(tokens)
+        content = [(self._word(word), index) for word, index in _content(tokens)]
         names = {}
         for place, (word, index) in enumerate(content):
             for words, letter in self._by_first.get(word, ()):
@@ -85,8 +92,19 @@ class Texts:
 
     def whole(self, tokens: Sequence[Token]) -> str:
         """The letter of the option whose text all tokens are, or an empty string."""
-        content = tuple(word for word, _ in _content(tokens))
+        content = tuple(self._word(word) for word, _ in _content(tokens))
         return dict(self._by_first.get(content[0], ())).get(content, "") if content else ""
+
+
+def _without_zeros(word: str) -> str:
+    """A word, or a number without the zeros that end its decimals."""
+    match = _DECIMALS.fullmatch(word)
+    return match[1] + (match[2] or "") if match else word
+
+
+def _as_many(contents: Collection[Sequence[str]], form: Callable[[str], str]) -> bool:
+    """Whether texts that differ still do in another form of their words."""
+    return len({tuple(words) for words in contents}) == len({tuple(map(form, words)) for words in contents})
 
 
 def same_text(text: str, choices: Mapping[str, str]) -> str:
