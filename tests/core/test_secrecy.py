@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from context_bench import secrecy
-from context_bench.bench.secrets import secret_values
-from context_bench.secrecy import Secrecy, secrets_in, secrets_of_url
+from context_bench.secrecy import Secrecy, secret_values, secrets_in, secrets_of_url
 
 
 def test_the_examples_in_the_module_hold() -> None:

@@ -46,11 +46,9 @@ class System(Protocol):
     @property
     def name(self) -> str:
         """Name of the system, used as its label unless another is given."""
-        ...
 
     def process(self, example: dict[str, Any]) -> Mapping[str, Any]:
         """Return the output for one example. The example is a private copy."""
-        ...
 
 
 @runtime_checkable
@@ -65,7 +63,6 @@ class MemorySystem(Protocol):
 
     def reset(self) -> Any:
         """Forget everything."""
-        ...
 
     def ingest(self, session: Mapping[str, Any]) -> Any:
         """Remember a session.
@@ -76,11 +73,9 @@ class MemorySystem(Protocol):
         Returns:
             Nothing, or a mapping with the ``usage`` of remembering.
         """
-        ...
 
     def query(self, question: str) -> Any:
         """Return the answer as text; or a mapping with ``response``, or with ``context`` for a reader, and ``usage``."""
-        ...
 
 
 @runtime_checkable
@@ -96,11 +91,9 @@ class Evaluator(Protocol):
     @property
     def name(self) -> str:
         """Name of the evaluator."""
-        ...
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Mapping[str, float]:
         """Return scores by key; an empty mapping when there is nothing to say about this row."""
-        ...
 
 
 @runtime_checkable
@@ -115,11 +108,9 @@ class Metric(Protocol):
     @property
     def name(self) -> str:
         """Name of the metric."""
-        ...
 
     def compute(self, rows: Sequence[EvalRow]) -> Mapping[str, float]:
         """Return values by key. ``rows`` can be iterated more than once and may be too long to list."""
-        ...
 
 
 @runtime_checkable
@@ -130,7 +121,6 @@ class DatasetLoader(Protocol):
         self, limit: int | None = None, config: str | None = None, split: str | None = None, **options: Any
     ) -> Iterable[dict[str, Any]]:
         """Yield at most ``limit`` examples."""
-        ...
 
 
 @runtime_checkable
@@ -140,11 +130,9 @@ class Reporter(Protocol):
     @property
     def name(self) -> str:
         """Name of the format."""
-        ...
 
     def write(self, result: Any, stream: TextIO) -> None:
         """Write an :class:`~context_bench.results.EvalResult`."""
-        ...
 
 
 @runtime_checkable
@@ -154,11 +142,9 @@ class Tokenizer(Protocol):
     @property
     def name(self) -> str:
         """Name of the counting rule, recorded with the run."""
-        ...
 
     def count(self, text: str) -> int:
         """Return the number of tokens in ``text``."""
-        ...
 
 
 class RowId(NamedTuple):
@@ -258,7 +244,6 @@ class Preparer(Protocol):
     @property
     def name(self) -> str:
         """Name of the part."""
-        ...
 
     def prepare(self, systems: Sequence[Any], request: Any) -> Sequence[Any]:
         """Return the systems of the run.
@@ -267,7 +252,6 @@ class Preparer(Protocol):
             systems: The systems as they were asked for: each has ``name``, ``options``, ``label`` and ``steps``.
             request: Everything that was asked for.
         """
-        ...
 
 
 @runtime_checkable
@@ -284,7 +268,6 @@ class Governor(Protocol):
     @property
     def name(self) -> str:
         """Name of the part."""
-        ...
 
     def admit(self, call: Call) -> None:
         """Return when the call may be made; it may wait.
@@ -292,11 +275,9 @@ class Governor(Protocol):
         Raises:
             CallRefusedError: The run stops with that reason, and can be resumed.
         """
-        ...
 
     def settle(self, call: Call, usage: Usage | None, cost: float | None) -> None:
         """Take note of what an admitted call used; None where it is not known."""
-        ...
 
 
 @runtime_checkable
@@ -309,11 +290,9 @@ class DerivedJob(Protocol):
     @property
     def name(self) -> str:
         """Name of the part."""
-        ...
 
     def slots(self, labels: Sequence[str]) -> Sequence[DerivedSlot]:
         """Return the slots to add to a run, given the labels of its systems that are accepted."""
-        ...
 
 
 @runtime_checkable
@@ -326,23 +305,18 @@ class AnswerSource(Protocol):
     @property
     def least_samples(self) -> int:
         """How often the reference is asked at least about such an example."""
-        ...
 
     def gold_fields(self, needs: Sequence[str]) -> Sequence[str]:
         """Return which fields are gold answers to an evaluator with these needs, as its manifest says them; or none."""
-        ...
 
     def lacks(self, example: Example, fields: Iterable[str]) -> bool:
         """Whether an example has nothing in any of these fields."""
-        ...
 
     def filled(self, example: Example, output: Output) -> Example | None:
         """Return the example with what the reference put out as its gold answer; None where that is no answer."""
-        ...
 
     def notice(self, label: str, samples: int, rows: int | None) -> str | None:
         """Return what the user should know before a new run, given the reference's label, repetitions and rows at most."""
-        ...
 
 
 @runtime_checkable
@@ -352,12 +326,9 @@ class Controller(Protocol):
     @property
     def name(self) -> str:
         """Name of the part."""
-        ...
 
     def row_finished(self, row: EvalRow) -> str | None:
         """Return why the run stops, resumably; None lets it go on. Called where rows are committed: be quick."""
-        ...
 
     def finished(self, run: Any) -> int | None:
         """Return the exit code of the run, None to leave it as it is. ``run`` is its result."""
-        ...

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from context_bench.plugins.catalog import Component
 
 REDACTED = "***"
 
@@ -138,6 +141,68 @@ def redacted_url(text: str) -> str:
 
 _USER = r"(?<=//)[^/?#\s]*@"
 _PAIR = r"([?&#;])([^=&#;\s]+)=([^&#;\s]+)"
+_ADDRESS = r"\S+://\S+|[^\s/@:]+:[^\s/@]+@\S+"
+
+
+def without_secrets(components: Iterable[Component], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of a component without those that its manifest calls secret, and without what a URL says of its user.
+
+    Args:
+        components: All that answer to its name; an option is secret where one of them says so.
+        options: Its options.
+    """
+    declared = _declared(components)
+    return {name: REDACTED if _is_secret(name, declared) else _plain(value) for name, value in options.items()}
+
+
+def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the secrets among the options of a component; see :func:`without_secrets`."""
+    declared = _declared(components)
+    for name, value in options.items():
+        yield from secrets_in(value) if _is_secret(name, declared) else _told_in(value)
+
+
+def is_redacted(value: Any) -> bool:
+    """Whether a secret was taken out of a value."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return any(map(is_redacted, value))
+    return isinstance(value, str) and REDACTED in value
+
+
+def _told_in(value: Any) -> Iterator[str]:
+    """Yield the secrets in what is no secret itself: an address, or options of somebody else's that nobody declares."""
+    if isinstance(value, str) and re.fullmatch(_ADDRESS, value):
+        yield from secrets_of_url(value if "://" in value else f"//{value}")
+    elif isinstance(value, Mapping):
+        yield from secret_values((), value)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _told_in(inner)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return redacted_url(value) if "://" in value or "@" in value else value
+    if isinstance(value, Mapping):
+        return without_secrets((), value)
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _declared(components: Iterable[Component]) -> dict[str, bool]:
+    """Return whether each option that one of these components declares is secret."""
+    declared: dict[str, bool] = {}
+    for component in components:
+        for name, option in component.said.options.items():
+            declared[name] = option.secret or declared.get(name, False)
+    return declared
+
+
+def _is_secret(key: Any, declared: Mapping[str, bool]) -> bool:
+    """Whether an option holds a secret; one that its component does not declare is judged by its name."""
+    name = str(key).replace("-", "_")
+    return declared[name] if name in declared else is_secret_name(name)
 
 
 def _is_unmistakable(secret: str) -> bool:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from context_bench.bench.secrets import is_redacted, without_secrets
 from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.plugins.catalog import Catalog, Component, Distribution
+from context_bench.plugins.catalog import Component, Distribution
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.options import Option, read_options
+from context_bench.secrecy import is_redacted, without_secrets
 
 WORDS = {"run": Option("run", "words")}
 
@@ -56,16 +56,14 @@ def test_an_undeclared_option_is_refused_unless_the_manifest_takes_more_options(
 
 def test_an_undeclared_option_that_is_called_like_a_secret_is_not_kept() -> None:
     facts = Facts("systems", "x", options={"max_token": Option("max_token")}, more_options=True)
-    catalog = Catalog([Component("systems", "x", Distribution("d", "1", ""), "d:X", facts)])
+    component = Component("systems", "x", Distribution("d", "1", ""), "d:X", facts)
     kept = without_secrets(
-        catalog,
-        "systems",
-        "x",
+        [component],
         {
             "api_key": "sk-1",
             "max_token": "7",
             "key": "id",
-            "deep": {"api-key": "sk-2", "k": 1},
+            "deep": {"api-key": "sk-2", "k": 1, 2: "two"},
             "urls": ["http://u:p@host/"],
         },
     )
@@ -73,7 +71,7 @@ def test_an_undeclared_option_that_is_called_like_a_secret_is_not_kept() -> None
         "api_key": "***",
         "max_token": "7",
         "key": "***",
-        "deep": {"api-key": "***", "k": 1},
+        "deep": {"api-key": "***", "k": 1, 2: "two"},
         "urls": ["http://***@host/"],
     }
     assert is_redacted(kept["deep"])

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from context_bench.bench.entries import safe_spec
 from context_bench.bench.identity import component_of, held_against, system_identity, system_reads, system_sees
 from context_bench.bench.parameters import DatasetSpec, SystemSpec
 from context_bench.bench.provenance import revision_of, source_of
-from context_bench.bench.secrets import safe_spec, secret_values, without_secrets
 from context_bench.errors import (
     ConfigurationError,
     ContextBenchError,
@@ -31,7 +31,7 @@ from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import EVERYTHING, bounded, gold_sources
 from context_bench.runner.systems import Chain, max_tokens_of, model_of, steps_of_system, with_conversations
-from context_bench.secrecy import Secrecy
+from context_bench.secrecy import Secrecy, secret_values, without_secrets
 from context_bench.tokens import WordTokenizer
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def _stream(
         **component.edition,
         "config": spec.config,
         "split": spec.split,
-        "options": without_secrets(catalog, "datasets", component.name, spec.options),
+        "options": without_secrets([component], spec.options),
         "fields": dict(spec.fields),
         **_origin(component, spec, loader, options),
     }

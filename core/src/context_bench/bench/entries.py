@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sized
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from os import environ
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -20,9 +21,13 @@ from context_bench.bench.parameters import (
     spec_to_dict,
     system_from_dict,
 )
-from context_bench.bench.secrets import safe_spec, without_secrets
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.settings import PROJECT_FILE
+from context_bench.secrecy import Secrecy, secret_values, secrets_in, without_secrets
+
+if TYPE_CHECKING:
+    from context_bench.bench.requests import Request
+    from context_bench.plugins.catalog import Catalog
 
 
 @frozen(eq=False)
@@ -115,9 +120,40 @@ def evaluator_options(kind: str = "evaluators") -> Kind:
         return {name: dict(given) for name, given in value.items()}
 
     def keep(value: Any, catalog: Any) -> Any:
-        return {name: without_secrets(catalog, kind, name, given) for name, given in value.items()}
+        return {name: without_secrets(catalog.named(kind, name), given) for name, given in value.items()}
 
     return Kind("table", check, stored=keep, python="Mapping[str, Mapping[str, Any]]")
+
+
+def safe_spec(catalog: Catalog, spec: SystemSpec) -> SystemSpec:
+    """Return a system spec, its steps included, without secrets."""
+    steps = tuple(safe_spec(catalog, step) for step in spec.steps)
+    return evolve(spec, options=without_secrets(catalog.named("systems", spec.name), spec.options), steps=steps)
+
+
+def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
+    """Return what takes the secrets of a run out of texts.
+
+    Known are the values of options that a manifest calls secret, the environment variables that such options name, and the
+    credentials in addresses. What an object keeps to itself is known to nobody else.
+    """
+    asked = [*request.systems, request.reader]
+    given = [("systems", spec.name, spec.options) for one in asked for spec in _with_steps(one)]
+    given += [("datasets", one.name, one.options) for one in request.datasets if isinstance(one, DatasetSpec)]
+    given += [("evaluators", name, options) for name, options in request.options.items()]
+    found = [secret for kind, name, options in given for secret in secret_values(catalog.named(kind, name), options)]
+    for component in catalog:
+        for option in component.said.options.values():
+            if option.secret and option.env:
+                found += secrets_in(environ.get(option.env))
+    return Secrecy(found)
+
+
+def _with_steps(asked: Any) -> Iterator[SystemSpec]:
+    if isinstance(asked, SystemSpec):
+        yield asked
+        for step in asked.steps:
+            yield from _with_steps(step)
 
 
 def _given(one: Any, label: str | None = None) -> DatasetSpec | Examples | AbsentObject:
@@ -142,7 +178,8 @@ def _system_again(found: Any) -> Any:
 
 def _keep_dataset(asked: Any, catalog: Any) -> Any:
     if isinstance(asked, DatasetSpec):
-        return spec_to_dict(evolve(asked, options=without_secrets(catalog, "datasets", asked.name, asked.options)))
+        options = without_secrets(catalog.named("datasets", asked.name), asked.options)
+        return spec_to_dict(evolve(asked, options=options))
     if not isinstance(asked, Examples):
         return recorded(asked)
     kept = recorded(asked.source)

@@ -27,14 +27,13 @@ from context_bench.bench.builders import (
     tokenizer_of,
     with_reader,
 )
-from context_bench.bench.entries import Examples
+from context_bench.bench.entries import Examples, secrecy_of
 from context_bench.bench.identity import system_identity, system_sees
 from context_bench.bench.parameters import DatasetSpec, SystemSpec
 from context_bench.bench.planner import Planner
 from context_bench.bench.requests import Request
 from context_bench.bench.run import Run, Warnings, check_metrics
 from context_bench.bench.run_parts import RunParts, described_parts, load_parts
-from context_bench.bench.secrets import is_redacted, secrecy_of
 from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import active_metrics
 from context_bench.plugins.catalog import Catalog, Component
@@ -45,6 +44,7 @@ from context_bench.protocols import Tokenizer
 from context_bench.runner.parts import Slot, Stream
 from context_bench.runner.selection import INPUT, bounded, gold_among
 from context_bench.runner.systems import close_systems, max_tokens_of, model_of, usual_workers
+from context_bench.secrecy import is_redacted
 from context_bench.store.keys import chain_key, system_key
 from context_bench.store.runfile import RunFile
 

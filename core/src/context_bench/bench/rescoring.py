@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import evolve
 
+from context_bench.bench.entries import secrecy_of
 from context_bench.bench.parameters import AbsentObject
 from context_bench.bench.planner import OBJECT_RULE, Planner
 from context_bench.bench.preparation import wiring_hooks
@@ -16,7 +17,6 @@ from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request
 from context_bench.bench.run import INTERRUPTED
 from context_bench.bench.run_parts import answer_source
-from context_bench.bench.secrets import secrecy_of
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
 from context_bench.plugins.catalog import Catalog

@@ -13,7 +13,6 @@ from typing import Any
 from attrs import evolve, frozen
 
 from context_bench.bench.requests import Request
-from context_bench.bench.secrets import without_secrets
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plugins.catalog import OK, Catalog, Component
 from context_bench.protocols import (
@@ -30,6 +29,7 @@ from context_bench.records import EvalRow, Usage
 from context_bench.runner.admission import bill_of
 from context_bench.runner.parts import Slot
 from context_bench.runner.systems import models_of
+from context_bench.secrecy import without_secrets
 from context_bench.store.runfile import RunFile
 
 _PROTOCOLS: Mapping[str, type] = {
@@ -166,7 +166,7 @@ def described_parts(catalog: Catalog, request: Request) -> dict[str, dict[str, A
         component.id: {
             "kind": component.said.part_kind,
             **component.edition,
-            "options": without_secrets(catalog, "run_parts", component.name, options),
+            "options": without_secrets([component], options),
         }
         for component, options in _active(catalog, request)
     }
