@@ -9,7 +9,6 @@ from typing import Any, TextIO, cast
 
 import click
 
-from context_bench import __version__
 from context_bench.bench.project import request_of_flags
 from context_bench.bench.requests import PARAMETERS, Request
 from context_bench.cli.options import DeclaredOptions, open_catalog, plugin_option, project_option, with_declared_flags
@@ -151,14 +150,12 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
         raise ConfigurationError("There is no dataset to lock. Name one with --dataset, or a label with --label.")
     plans = plan(catalog, request, warn, labels)
     path = lock_file or Path(LOCK_FILE)
-    parts = described_parts(catalog, request)
     write_lock(
         path,
         {label: one.to_dict() for label, one in plans.items()},
-        __version__,
-        parts,
-        known_hooks(catalog, request)[1],
-        known_metrics(catalog, request)[1],
+        parts=described_parts(catalog, request),
+        hooks=known_hooks(catalog, request)[1],
+        metrics=known_metrics(catalog, request)[1],
     )
     say(f"Locked {', '.join(plans)} in {path}.")
 

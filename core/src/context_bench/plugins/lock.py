@@ -13,21 +13,14 @@ from context_bench.errors import ConfigurationError, LockDriftError
 FORMAT = 1
 
 
-def write_lock(
-    path: Path,
-    plans: Mapping[str, Mapping[str, Any]],
-    version: str = __version__,
-    parts: Mapping[str, Mapping[str, Any]] | None = None,
-    hooks: Mapping[str, Mapping[str, Any]] | None = None,
-    metrics: Mapping[str, Mapping[str, Any]] | None = None,
-) -> None:
-    """Write the plans of some datasets, by label, and the run parts, active hooks and metrics, by id, to ``path``.
+def write_lock(path: Path, plans: Mapping[str, Mapping[str, Any]], **more: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write the plans of some datasets, by label, and run parts, active hooks and metrics, by id, to ``path``.
 
     Raises:
         ConfigurationError: The file cannot be written.
     """
-    more = {key: value for key, value in (("parts", parts), ("hooks", hooks), ("metrics", metrics)) if value}
-    document = {"format": FORMAT, "context_bench": version, "datasets": plans, **more}
+    used = {kind: described for kind, described in more.items() if described}
+    document = {"format": FORMAT, "context_bench": __version__, "datasets": plans, **used}
     text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     try:
         path.write_text(text, encoding="utf-8")
@@ -36,10 +29,7 @@ def write_lock(
 
 
 def check_lock(
-    path: Path,
-    plans: Mapping[str, Mapping[str, Any]],
-    version: str = __version__,
-    parts: Mapping[str, Mapping[str, Any]] | None = None,
+    path: Path, plans: Mapping[str, Mapping[str, Any]], parts: Mapping[str, Mapping[str, Any]] | None = None
 ) -> None:
     """Compare the plans of this run, the version of core, and the run parts where they are given, with the locked ones.
 
@@ -47,20 +37,20 @@ def check_lock(
         ConfigurationError: There is no readable lock file.
         LockDriftError: Anything differs; the message lists every difference.
     """
-    locked = _read(path)
-    differences = (
-        [] if not plans or locked.get("context_bench") == version else [_change("context-bench", locked, version)]
-    )
-    differences += [] if parts is None else sorted(_part_differences(_table(locked, "parts"), parts))
+    locked, differences = _read(path), list[str]()
+    if plans and locked.get("context_bench") != __version__:
+        differences.append(f"context-bench: version was {locked.get('context_bench')!r}, is {__version__!r}")
+    if parts is not None:
+        before, one = _table(locked, "parts"), "the run part"
+        new = [f"{one} {name} is not in the lock file" for name in parts if name not in before]
+        differences += sorted([*new, *_drift_of(one, before, parts, "this run does not use it")])
     for label, plan in plans.items():
         name = label or "rows without a label"
-        before = locked["datasets"].get(label)
-        if isinstance(before, dict):
-            differences += [f"{name}: {line}" for line in sorted(_differences(before, plan))]
+        if isinstance(locked["datasets"].get(label), dict):
+            differences += [f"{name}: {line}" for line in sorted(_drift_of_plan(locked["datasets"][label], plan))]
         else:
             differences.append(f"{name}: not in the lock file")
-    if differences:
-        raise _drift(path, differences)
+    _refuse(path, differences)
 
 
 def unlocked(path: Path, kind: str, active: Mapping[str, Mapping[str, Any]], named: Collection[str]) -> list[str]:
@@ -77,13 +67,8 @@ def unlocked(path: Path, kind: str, active: Mapping[str, Mapping[str, Any]], nam
         LockDriftError: One that was asked for is not locked, or a locked one is another now, or not active.
     """
     locked, one = _table(_read(path), kind), f"the {kind.removesuffix('s')}"
-    differences = [f"{one} {name} was asked for, but is not in the lock file" for name in named if name not in locked]
-    differences += [f"{one} {name} is locked, but not active now" for name in locked if name not in active]
-    for name in locked:
-        if name in active and locked[name] != active[name]:
-            differences.append(f"{one} {name} was {locked[name]!r}, is {active[name]!r}")
-    if differences:
-        raise _drift(path, differences)
+    asked = [f"{one} {name} was asked for, but is not in the lock file" for name in named if name not in locked]
+    _refuse(path, [*asked, *_drift_of(one, locked, active, "not active now")])
     return [name for name in active if name not in locked]
 
 
@@ -92,11 +77,12 @@ def _table(locked: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _drift(path: Path, differences: list[str]) -> LockDriftError:
-    return LockDriftError(
-        f"The wiring differs from {path}:\n  " + "\n  ".join(differences) + "\n"
-        "Install what was locked, or accept the change with `context-bench lock`."
-    )
+def _refuse(path: Path, differences: list[str]) -> None:
+    if differences:
+        raise LockDriftError(
+            f"The wiring differs from {path}:\n  " + "\n  ".join(differences) + "\n"
+            "Install what was locked, or accept the change with `context-bench lock`."
+        )
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -113,38 +99,29 @@ def _read(path: Path) -> dict[str, Any]:
     return locked
 
 
-def _change(name: str, locked: Mapping[str, Any], version: str) -> str:
-    return f"{name}: version was {locked.get('context_bench')!r}, is {version!r}"
-
-
-def _part_differences(before: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    for name in before.keys() | now.keys():
-        if name not in before:
-            yield f"the run part {name} is not in the lock file"
-        elif name not in now:
-            yield f"the run part {name} is locked, but this run does not use it"
+def _drift_of(one: str, before: Mapping[str, Any], now: Mapping[str, Any], absent: str) -> Iterator[str]:
+    """Yield what has become of locked components."""
+    for name in before:
+        if name not in now:
+            yield f"{one} {name} is locked, but {absent}"
         elif before[name] != now[name]:
-            yield f"the run part {name} was {before[name]!r}, is {now[name]!r}"
+            yield f"{one} {name} was {before[name]!r}, is {now[name]!r}"
 
 
-def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    for fact in before.keys() | now.keys():
-        old, new = before.get(fact), now.get(fact)
-        if fact != "evaluators" and old != new:
-            yield f"{fact} was {old!r}, is {new!r}"
-    evaluators = before.get("evaluators")
-    old_evaluators: Mapping[str, Any] = evaluators if isinstance(evaluators, dict) else {}
-    for name in old_evaluators.keys() | now["evaluators"].keys():
-        old, new = old_evaluators.get(name), now["evaluators"].get(name)
-        if old is None:
-            yield f"{name} is new ({new['rule']})"
-        elif new is None:
-            yield f"{name} is gone (was: {_fact(old, 'rule')})"
+def _drift_of_plan(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    yield from _changes({**before, "evaluators": None}, {**now, "evaluators": None})
+    old, new = _table(before, "evaluators"), now["evaluators"]
+    for name in old.keys() | new.keys():
+        facts = _table(old, name)
+        if name not in old:
+            yield f"{name} is new ({new[name]['rule']})"
+        elif name not in new:
+            yield f"{name} is gone (was: {facts.get('rule')})"
         else:
-            for fact in (set(old) if isinstance(old, dict) else set()) | set(new):
-                if _fact(old, fact) != new.get(fact):
-                    yield f"{name}: {fact} was {_fact(old, fact)!r}, is {new.get(fact)!r}"
+            yield from (f"{name}: {change}" for change in _changes(facts, new[name]))
 
 
-def _fact(evaluator: Any, fact: str) -> Any:
-    return evaluator.get(fact) if isinstance(evaluator, dict) else None
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for fact in before.keys() | now.keys():
+        if before.get(fact) != now.get(fact):
+            yield f"{fact} was {before.get(fact)!r}, is {now.get(fact)!r}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, time
 from os import PathLike
 from typing import Any, NamedTuple
@@ -51,7 +51,16 @@ class Option(NamedTuple):
         Raises:
             ConfigurationError: The value does not fit; the message names ``where``.
         """
-        converted = self._convert(value, where)
+        found = value
+        if self.type == "words" and isinstance(value, str):
+            found = self._words(value, where)
+        elif self.type == "tables":
+            found = [self._table(one) for one in (value if isinstance(value, list | tuple) else [value])]
+        try:
+            converted = _CONVERTERS[self.type](found)
+        except (TypeError, ValueError, OverflowError):
+            expected = _EXPECTED.get(self.type, self.type)
+            raise ConfigurationError(f"{where}: {self.name} is {self._shown(value)}, but must be {expected}.") from None
         if self.choices and converted not in self.choices:
             raise ConfigurationError(
                 f"{where}: {self.name} is {self._shown(value)}, but must be one of {', '.join(map(str, self.choices))}."
@@ -68,41 +77,6 @@ class Option(NamedTuple):
         if self.choices and value not in self.choices:
             return f"expected one of its choices ({', '.join(map(str, self.choices))}), got {value!r}"
         return None
-
-    def _convert(self, value: Any, where: str) -> Any:
-        if self.type in ("str", "path") and isinstance(value, str | int | float) and not isinstance(value, bool):
-            return value if isinstance(value, str) else str(value)
-        if self.type == "int":
-            number = _as_int(value)
-            if number is not None:
-                return number
-        if self.type == "float":
-            real = _as_float(value)
-            if real is not None:
-                return real
-        if self.type == "bool":
-            if isinstance(value, bool):
-                return value
-            if isinstance(value, str) and value.lower() in _BOOLEANS:
-                return _BOOLEANS[value.lower()]
-        if self.type == "list":
-            if isinstance(value, str):
-                return [_number_or_text(part) for part in value.split("/")]
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                return [value]
-            if isinstance(value, list | tuple):
-                return list(value)
-        if self.type == "words":
-            if isinstance(value, str):
-                return self._words(value, where)
-            if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
-                return list(value)
-        if self.type == "tables":
-            tables = [self._table(one) for one in (value if isinstance(value, list | tuple) else [value])]
-            if all(isinstance(table, Mapping) for table in tables):
-                return [_without_dates(table) for table in tables]
-        expected = _EXPECTED.get(self.type, self.type)
-        raise ConfigurationError(f"{where}: {self.name} is {self._shown(value)}, but must be {expected}.")
 
     def _table(self, value: Any) -> Any:
         """Return the table that a path stands for; anything else as it is.
@@ -154,32 +128,37 @@ _TYPES |= {**dict.fromkeys(("str", "path"), (str,)), **dict.fromkeys(("list", "w
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
-def _without_dates(value: Any) -> Any:
-    """Return a TOML value as JSON can hold it: dates as ISO 8601."""
-    if isinstance(value, Mapping):
-        return {str(name): _without_dates(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_dates(one) for one in value]
-    return value.isoformat() if isinstance(value, date | time) else value
+def _one_of(value: Any, *kinds: type) -> Any:
+    """Return a value of one of some types; true is no number."""
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise TypeError
+    return value
 
 
-def _as_int(value: Any) -> int | None:
+def _whole(value: Any) -> int:
+    if isinstance(value, str):
+        return int(value.replace("_", ""))
+    if isinstance(value, bool) or int(value) != value:
+        raise TypeError
+    return int(value)
+
+
+def _real(value: Any) -> float:
     if isinstance(value, bool):
-        return None
-    try:
-        number = int(value.replace("_", "")) if isinstance(value, str) else int(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if isinstance(value, str) or number == value else None
+        raise TypeError
+    return float(value)
 
 
-def _as_float(value: Any) -> float | None:
-    if isinstance(value, bool):
-        return None
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
+def _truth(value: Any) -> bool:
+    if isinstance(value, str) and value.lower() in _BOOLEANS:
+        return _BOOLEANS[value.lower()]
+    return bool(_one_of(value, bool))
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        return [_number_or_text(part) for part in value.split("/")]
+    return list(value) if isinstance(value, list | tuple) else [_one_of(value, int, float)]
 
 
 def _number_or_text(text: str) -> Any:
@@ -189,6 +168,26 @@ def _number_or_text(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _plain(value: Any) -> Any:
+    """Return a TOML value as JSON can hold it: dates as ISO 8601."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value.isoformat() if isinstance(value, date | time) else value
+
+
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("str", "path"), lambda value: str(_one_of(value, str, int, float))),
+    "int": _whole,
+    "float": _real,
+    "bool": _truth,
+    "list": _items,
+    "words": lambda value: [_one_of(word, str) for word in _one_of(value, list, tuple)],
+    "tables": lambda value: [_plain(_one_of(table, Mapping)) for table in value],
+}
 
 
 def read_options(
@@ -221,7 +220,8 @@ def read_options(
             values[name] = value
             continue
         if name not in declared:
-            raise UnknownNameError(f"option of {where}", raw_name, declared, _options_hint(declared))
+            hint = f"It takes {', '.join(sorted(declared))}." if declared else "It takes no options."
+            raise UnknownNameError(f"option of {where}", raw_name, declared, hint)
         values[name] = declared[name].read(value, where)
     for option in declared.values():
         if option.name not in values and option.env and environ and environ.get(option.env):
@@ -232,8 +232,3 @@ def read_options(
                 f"{where} needs {option.name}: {option.help or 'it has no default'}. Give it{env}."
             )
     return values
-
-
-def _options_hint(declared: Iterable[str]) -> str:
-    names = sorted(declared)
-    return f"It takes {', '.join(names)}." if names else "It takes no options."

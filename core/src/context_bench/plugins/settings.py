@@ -7,6 +7,7 @@ plugins: what core itself brings can only be switched off by its name.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -22,8 +23,12 @@ ALLOW_VARIABLE = "CONTEXT_BENCH_PLUGINS"
 CURRENT_DIRECTORY_VARIABLE = "CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY"
 CORE = "context-bench"
 
-_PROJECT_KEYS = ("disable", "allow", "prefer", "allow-current-directory")
-_PROJECT = "context-bench.toml"
+PROJECT_FILE = "context-bench.toml"
+LOCK_FILE = "context-bench.lock"
+
+_ALLOW_HERE = "allow-current-directory"
+_PROJECT_KEYS = ("disable", "allow", "prefer", _ALLOW_HERE)
+_NO = ("", "0", "false", "no", "off")
 _COMMAND_LINE = "the command line"
 
 
@@ -47,13 +52,6 @@ class Layer(NamedTuple):
     admit: str = ""
 
 
-class Block(NamedTuple):
-    """Why a component may not be used, and how to change that."""
-
-    reason: str
-    remedy: str
-
-
 class PluginSettings(NamedTuple):
     """Everything that decides which discovered plugins may be used.
 
@@ -70,7 +68,7 @@ class PluginSettings(NamedTuple):
     @classmethod
     def read(
         cls,
-        project: Mapping[str, object] | None = None,
+        project: Mapping[str, Any] | None = None,
         environ: Mapping[str, str] | None = None,
         arguments: Iterable[str] = (),
     ) -> PluginSettings:
@@ -89,15 +87,15 @@ class PluginSettings(NamedTuple):
         _check(project)
         layers = (
             Layer(
-                _off(_names(project.get("disable"))),
-                f"plugins.disable in {_PROJECT}",
+                tuple((name, False) for name in project.get("disable", ())),
+                f"plugins.disable in {PROJECT_FILE}",
                 "`context-bench plugins enable {name}` takes it out there; -p {name} uses it this once",
-                None if project.get("allow") is None else frozenset(_names(project.get("allow"))),
-                f"plugins.allow in {_PROJECT}",
+                frozenset(project["allow"]) if "allow" in project else None,
+                f"plugins.allow in {PROJECT_FILE}",
                 "add {name} there, or give -p {name} to use it this once",
             ),
             Layer(
-                _off(_names(environ.get(DISABLE_VARIABLE))),
+                tuple((name, False) for name in _names(environ.get(DISABLE_VARIABLE))),
                 f"the environment variable {DISABLE_VARIABLE}",
                 "take {name} out there, or give -p {name}",
                 frozenset(_names(environ[ALLOW_VARIABLE])) if environ.get(ALLOW_VARIABLE) else None,
@@ -110,22 +108,20 @@ class PluginSettings(NamedTuple):
                 "leave out -p no:{name} and --without {name}",
             ),
         )
-        allow_here = project.get("allow-current-directory") is True or _is_yes(environ.get(CURRENT_DIRECTORY_VARIABLE))
-        preferred = project.get("prefer")
-        return cls(layers, dict(preferred) if isinstance(preferred, Mapping) else {}, allow_here)
+        allow_here = environ.get(CURRENT_DIRECTORY_VARIABLE, "").strip().lower() not in _NO
+        return cls(layers, dict(project.get("prefer", {})), allow_here or project.get(_ALLOW_HERE, False))
 
-    def blocked_by(self, names: frozenset[str]) -> Block | None:
-        """Return what switches off a component that answers to ``names``, or None when nothing does."""
+    def blocked_by(self, names: frozenset[str]) -> tuple[str, str] | None:
+        """Return why a component that answers to ``names`` may not be used and how to change that; None when it may."""
         blocker = None
         for layer in self.layers:
             said = [(name, on) for name, on in layer.switches if name in names]
             if said:
                 name, on = said[-1]
-                blocker = None if on else Block(f"switched off by {layer.off}", layer.undo.format(name=name))
+                blocker = None if on else (f"switched off by {layer.off}", layer.undo.format(name=name))
             elif layer.allowed is not None and CORE not in names:
-                shortest = min(names, key=len)
-                listed = bool(names & layer.allowed)
-                blocker = None if listed else Block(f"not in {layer.list}", layer.admit.format(name=shortest))
+                admit = layer.admit.format(name=min(names, key=len))
+                blocker = None if names & layer.allowed else (f"not in {layer.list}", admit)
         return blocker
 
     def require_known(self, installed: Iterable[frozenset[str]], without: Iterable[str] = ()) -> None:
@@ -143,7 +139,7 @@ class PluginSettings(NamedTuple):
         here = frozenset[str]().union(*installed)
         names = [(name, layer.off) for layer in self.layers for name, _ in layer.switches]
         names += [(name, layer.list) for layer in self.layers[:1] for name in layer.allowed or ()]
-        names += [(name, f"plugins.prefer in {_PROJECT}") for name in self.preferred.values()]
+        names += [(name, f"plugins.prefer in {PROJECT_FILE}") for name in self.preferred.values()]
         here |= frozenset(without)
         for name, where in names:
             known = here if where == _COMMAND_LINE or name in here else here | _ours()
@@ -159,40 +155,24 @@ def _ours() -> frozenset[str]:
     return frozenset(known for name, home in ours for known in (name, home, f"{home}/{name}"))
 
 
-def _check(project: Mapping[str, object]) -> None:
+def _check(project: Mapping[str, Any]) -> None:
     for key, value in project.items():
-        where = f"{_PROJECT}: plugins.{key}"
         if key not in _PROJECT_KEYS:
-            raise UnknownNameError(f"key of [plugins] in {_PROJECT}", key, _PROJECT_KEYS)
-        if key == "allow-current-directory":
-            if not isinstance(value, bool):
-                raise ConfigurationError(f"{where} is {value!r}, but must be true or false.")
+            raise UnknownNameError(f"key of [plugins] in {PROJECT_FILE}", key, _PROJECT_KEYS)
+        if key == _ALLOW_HERE:
+            fits, wanted = isinstance(value, bool), "true or false"
         elif key == "prefer":
-            if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value.values()):
-                raise ConfigurationError(
-                    f"{where} is {value!r}, but must be a table of distributions by short name: rouge = "
-                    '"context-bench-rouge".'
-                )
-        elif not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise ConfigurationError(f'{where} is {value!r}, but must be a list of names: ["rouge"].')
+            fits = isinstance(value, Mapping) and all(isinstance(name, str) for name in value.values())
+            wanted = 'a table of distributions by short name: rouge = "context-bench-rouge"'
+        else:
+            fits = isinstance(value, list) and all(isinstance(name, str) for name in value)
+            wanted = 'a list of names: ["rouge"]'
+        if not fits:
+            raise ConfigurationError(f"{PROJECT_FILE}: plugins.{key} is {value!r}, but must be {wanted}.")
 
 
-def _off(names: Iterable[str]) -> tuple[tuple[str, bool], ...]:
-    return tuple((name, False) for name in names)
-
-
-def _names(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [name.strip() for name in value.split(",") if name.strip()]
-    return [str(name) for name in value] if isinstance(value, Iterable) else []
-
-
-def _is_yes(value: str | None) -> bool:
-    return (value or "").strip().lower() not in ("", "0", "false", "no", "off")
-
-
-PROJECT_FILE = "context-bench.toml"
-LOCK_FILE = "context-bench.lock"
+def _names(value: str | None) -> list[str]:
+    return [name.strip() for name in (value or "").split(",") if name.strip()]
 
 
 def load_project(path: Path | None = None) -> Mapping[str, Any]:
@@ -204,8 +184,6 @@ def load_project(path: Path | None = None) -> Mapping[str, Any]:
     Raises:
         ConfigurationError: It is not there, or is no TOML.
     """
-    import os
-
     if path is None and not os.path.isfile(PROJECT_FILE):
         return {}
     place = str(path or PROJECT_FILE)
@@ -215,16 +193,7 @@ def load_project(path: Path | None = None) -> Mapping[str, Any]:
         raise ConfigurationError(f"The project file {place} cannot be read: {error}.") from error
     if content is None:
         raise ConfigurationError(f"The project file {place} cannot be read: there is no such file.")
-    return project_of(place, content)
-
-
-def project_of(path: object, content: bytes) -> dict[str, Any]:
-    """Return the table that a project file holds.
-
-    Raises:
-        ConfigurationError: It is no TOML.
-    """
     try:
         return read_toml(content)
     except UnreadableFileError as error:
-        raise ConfigurationError(f"The project file {path} is {error}.") from error
+        raise ConfigurationError(f"The project file {place} is {error}.") from error
