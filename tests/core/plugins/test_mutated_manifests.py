@@ -17,9 +17,8 @@ import pytest
 from context_bench.cli import execute
 from context_bench.cli.listed import listing
 from context_bench.console import say, write_json
-from context_bench.plugins.catalog import STATES
+from context_bench.plugins.catalog import STATES, describe
 from context_bench.plugins.component_metadata import KINDS
-from context_bench.plugins.description import describe
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.manifest import parse_manifest
 from context_bench.plugins.settings import PluginSettings

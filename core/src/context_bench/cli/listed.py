@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from context_bench.cli import ABOUT, COMMANDS
 from context_bench.console import printable, say, styled, width, wrapped, write_json
 from context_bench.errors import ContextBenchError
-from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, OPTIONAL, Catalog, Component, command_rows
-from context_bench.plugins.description import describe
+from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, OPTIONAL, Catalog, Component, command_rows, describe
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import CORE, PROJECT_FILE, PluginSettings, load_project
 

@@ -14,8 +14,7 @@ from context_bench.cli.listed import listing, scorers
 from context_bench.cli.options import Command, json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.console import say, styled, wrapped, write_json
 from context_bench.errors import UnknownNameError
-from context_bench.plugins.catalog import OK, Catalog, Component, singular
-from context_bench.plugins.description import describe
+from context_bench.plugins.catalog import OK, Catalog, Component, describe, singular
 from context_bench.plugins.settings import load_project
 
 EXAMPLES = "context_bench_examples.json"
@@ -23,7 +22,7 @@ EXAMPLES = "context_bench_examples.json"
 
 
 def table(told: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a component that is told as :func:`~context_bench.plugins.description.describe` does."""
+    """Yield the lines of a component that is told as :func:`~context_bench.plugins.catalog.describe` does."""
     yield styled(told["id"], bold=True)
     for key, value in told.items():
         label = key.replace("_", " ")

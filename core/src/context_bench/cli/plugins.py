@@ -12,9 +12,8 @@ from context_bench.cli.listing import table
 from context_bench.cli.options import json_option, no_cache_option, open_catalog, plugin_option, project_option
 from context_bench.console import say, write_json
 from context_bench.errors import UnknownNameError
-from context_bench.plugins.catalog import OPTIONAL, PACKAGE_HINT, STATES, Catalog, Component
+from context_bench.plugins.catalog import OPTIONAL, PACKAGE_HINT, STATES, Catalog, Component, describe
 from context_bench.plugins.component_metadata import KINDS
-from context_bench.plugins.description import describe
 from context_bench.plugins.settings import load_project
 
 

@@ -6,21 +6,11 @@ plugin is not installed raises an ImportError that says how to install it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from context_bench.plugins.loading import facade
 
 if TYPE_CHECKING:
     from context_bench.evaluators._first_party import *  # noqa: F403
 
-
-def __getattr__(name: str) -> Any:
-    from context_bench.plugins.loading import resolve
-
-    value = resolve("evaluators", __name__, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    from context_bench.plugins.loading import exported_names
-
-    return exported_names("evaluators")
+__getattr__, __dir__ = facade("evaluators", globals())

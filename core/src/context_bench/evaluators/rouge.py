@@ -16,13 +16,9 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if find_spec("context_bench_rouge") is None:
-        from context_bench.plugins.catalog import install_line
+        from context_bench.plugins.loading import not_installed
 
-        raise ImportError(
-            f"{name} comes with context-bench-rouge, which is not installed. From a checkout: "
-            f"{install_line('context-bench-rouge')}",
-            name="context_bench_rouge",
-        )
+        raise not_installed(name, "context-bench-rouge")
     import context_bench_rouge
 
     return getattr(context_bench_rouge, name)

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from context_bench.errors import PluginError, UnknownNameError
-from context_bench.plugins.component_metadata import Facts
+from context_bench.plugins.component_metadata import FACTS, FACTS_OF_KIND, Facts, Score, SummaryValue, WireRule
+from context_bench.plugins.options import Option
 
 OK = "ok"
 INCOMPATIBLE = "incompatible"
@@ -302,6 +303,58 @@ class Catalog:
                 distribution = ours[short][1]
                 return f"{short!r} comes with {distribution}: `{install_line(distribution)}`."
         return PACKAGE_HINT
+
+
+def describe(component: Component) -> dict[str, Any]:
+    """Return everything the catalog knows about a component as JSON-like values."""
+    facts, distribution = component.facts, component.distribution
+    told: dict[str, Any] = {
+        "id": component.id,
+        "kind": component.noun,
+        "name": component.name,
+        "state": component.state,
+        "optional": component.lacks_extra,
+        "reason": component.reason,
+        "remedy": component.remedy,
+        "distribution": distribution.name,
+        "distribution_version": distribution.version,
+        "location": distribution.location,
+        "editable": distribution.editable,
+        "manifest": distribution.manifest_path,
+        "manifest_sha256": distribution.manifest_hash,
+        "entry_point": component.target,
+        "warnings": list(distribution.warnings),
+    }
+    if facts is None:
+        return told
+    known = (*FACTS, *FACTS_OF_KIND.get(component.kind, ()))
+    names = [name for name in known if not {name, f"{component.kind}.{name}"} & _UNTOLD]
+    told |= {_CALLED.get(name, name): _plain(getattr(facts, name)) for name in names}
+    if component.kind == "hooks":
+        told["active"] = "installed" if facts.only_watches else "named"
+    return told
+
+
+def _plain(value: Any) -> Any:
+    """Return what a manifest says as JSON-like values; a rule as a sentence, an option without its secret."""
+    if isinstance(value, str | int | float | None):  # most are
+        return value
+    if isinstance(value, WireRule):
+        return str(value)
+    if isinstance(value, Option):
+        value = value._replace(default=None) if value.secret else value
+        told = {name: getattr(value, name) for name in _OF_OPTION}
+        return {**told, "default": _plain(value.default), "choices": _plain(value.choices)}
+    if isinstance(value, Score | SummaryValue):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+_UNTOLD = {"uses", "proxy_default", "is_group", "default", "values", "evaluators.reads", "reporters.files"}
+_OF_OPTION = ("type", "default", "help", "secret", "choices", "flag", "env", "required")
+_CALLED = {"class_name": "class", "wire": "wired_to"}
 
 
 def commands(catalog: Catalog, words: str, own: Container[str]) -> Iterator[Component]:

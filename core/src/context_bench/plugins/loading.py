@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from importlib import import_module
 from typing import Any
 
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
-from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, Component, singular
+from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, OK, Component, install_line
 from context_bench.plugins.options import read_options
 from context_bench.secrecy import Secrecy, secrets_in
 
@@ -64,12 +64,13 @@ def _bind(loader: Any, component: Component) -> Any:
     Raises:
         TypeError: The loader reads no cards.
     """
-    if component.facts is None or not component.facts.card:
+    facts = component.said
+    if not facts.card:
         return loader
     make = getattr(loader, "for_card", None)
     if make is None:
         raise TypeError(f"{component.target} reads no cards: it has no for_card(name, card)")
-    return make(component.name, {"default_config": component.facts.default_config, **component.facts.card})
+    return make(component.name, {"default_config": facts.default_config, **facts.card})
 
 
 def build(component: Component, options: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Any:
@@ -85,15 +86,15 @@ def build(component: Component, options: Mapping[str, Any], environ: Mapping[str
         ConfigurationError: An option is unknown or has a value that does not fit.
     """
     factory = load(component)
-    where = f"{singular(component.kind)} {component.name}"
-    facts = component.facts
-    more = facts is None or facts.more_options
-    arguments = read_options(facts.options if facts else {}, options, where, environ, more=more)
+    where = f"{component.noun} {component.name}"
+    declared = component.said.options
+    more = component.facts is None or component.facts.more_options
+    arguments = read_options(declared, options, where, environ, more=more)
     if not callable(factory):
         if arguments:
             raise ConfigurationError(f"{where} takes no options: its entry point names an object, not a class.")
         return factory
-    secret = {option.name for option in facts.options.values() if option.secret} if facts else set()
+    secret = [name for name, option in declared.items() if option.secret]
     hide = Secrecy(found for name in secret for found in secrets_in(arguments.get(name))).of
     try:
         return factory(**arguments)
@@ -115,6 +116,22 @@ def _failed(component: Component, error: BaseException) -> Component:
     )
 
 
+def facade(kind: str, module: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a module that exports what installed plugins of a kind do, by its namespace."""
+
+    def find(name: str) -> Any:
+        module[name] = value = resolve(kind, module["__name__"], name)
+        return value
+
+    def names() -> list[str]:
+        from context_bench.plugins.discovery import discover
+
+        usable = [component.said.class_name for component in discover().of_kind(kind) if component.state == OK]
+        return sorted(set(filter(None, usable)))
+
+    return find, names
+
+
 def resolve(kind: str, module: str, name: str) -> Any:
     """Return what an installed plugin exports as ``name``.
 
@@ -131,12 +148,11 @@ def resolve(kind: str, module: str, name: str) -> Any:
     """
     if name.startswith("_"):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    from context_bench.plugins.catalog import OK, install_line
     from context_bench.plugins.discovery import discover
     from context_bench.plugins.first_party import COMPONENTS
 
     ours = dict(COMPONENTS.get(kind, {}).values())
-    found = [c for c in discover().of_kind(kind) if c.facts and c.facts.class_name == name]
+    found = [c for c in discover().of_kind(kind) if c.said.class_name == name]
     usable = [component for component in found if component.state == OK] or found
     if len(usable) > 1 and name in ours:
         usable = [component for component in usable if component.distribution.name == ours[name]] or usable
@@ -146,21 +162,16 @@ def resolve(kind: str, module: str, name: str) -> Any:
     if usable:
         return load(usable[0])
     if name in ours:
-        distribution = ours[name]
-        raise ImportError(
-            f"{name} comes with {distribution}, which is not installed. From a checkout: {install_line(distribution)}",
-            name=distribution.replace("-", "_"),
-        )
+        raise not_installed(name, ours[name])
     raise AttributeError(
         f"module {module!r} has no attribute {name!r}: no installed plugin exports it. "
         "`context-bench plugins list` shows what is installed."
     )
 
 
-def exported_names(kind: str) -> list[str]:
-    """Return the names that installed plugins of a kind export."""
-    from context_bench.plugins.catalog import OK
-    from context_bench.plugins.discovery import discover
-
-    components = discover().of_kind(kind)
-    return sorted({c.facts.class_name for c in components if c.state == OK and c.facts and c.facts.class_name})
+def not_installed(name: str, distribution: str) -> ImportError:
+    """Return the error for what a package of the project's own exports that is not installed."""
+    return ImportError(
+        f"{name} comes with {distribution}, which is not installed. From a checkout: {install_line(distribution)}",
+        name=distribution.replace("-", "_"),
+    )
