@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import merge
@@ -9,8 +10,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from context_bench.records import AGREEMENT, BaselineRow, EvalRow, Usage
-from context_bench.score_means import ScoreMeans
+from context_bench.records import AGREEMENT, ANY_KEY, BaselineRow, EvalRow, KeyMeaning, Usage
 from context_bench.store import questions
 from context_bench.store.reader import RunReader, told_as_damage
 from context_bench.store.rows import Label
@@ -22,7 +22,9 @@ NO_SOURCE = "none"
 """Source of a count that is none: a part of it has another source than the rest, or nobody has counted."""
 
 _PART = 65_536
+_SUMMED = 4_096
 _ABSENT = float("nan")
+_NOTHING: Mapping[str, Any] = {}
 
 
 class Columns:
@@ -63,28 +65,24 @@ class Columns:
     """
 
     def __init__(self, fields: Iterable[str] = ("score",)) -> None:
-        self.rows = self.failed = self.failed_with_value = 0
-        self.answered = self.retries = 0
-        self.latencies, self.system_latencies, self.model_latencies = array("d"), array("d"), array("d")
-        self.durations, self.first_tokens = array("d"), array("d")
-        self.waiting = 0.0
+        self.rows = self.failed = self.failed_with_value = self.answered = self.retries = self.agreed = 0
         self.contexts = self.input_tokens = self.context_tokens = 0
+        self.reported = self.reported_tokens = self.cached_tokens = 0
+        self.compared_tokens = self.baseline_tokens = 0
+        self.is_reference = self.is_derived = self.has_baseline = self.has_cache_counts = False
+        self.waiting = 0.0
+        self.latencies, self.durations, self.first_tokens = array("d"), array("d"), array("d")
+        self.system_latencies, self.model_latencies = array("d"), array("d")
+        self.savings, self.costs = array("d"), array("d")
+        self.compared_costs, self.baseline_costs = array("d"), array("d")
         self.spent: dict[str, int] = {}
         self.spenders: dict[str, int] = {}
         self.sources: dict[str, tuple[str, float]] = {}
-        self.reported = self.reported_tokens = self.cached_tokens = 0
-        self.savings = array("d")
-        self.compared_tokens = self.baseline_tokens = 0
-        self.agreed = 0
-        self.is_reference = self.is_derived = False
-        self.costs, self.compared_costs, self.baseline_costs = array("d"), array("d"), array("d")
-        self.has_baseline = self.has_cache_counts = False
-        self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self.names: list[str] = []
         self.scores = ScoreMeans()
-        self._groups: dict[int, Any] = {}
         self.summary: dict[str, float] = {}
         self._numbers: dict[str, int] = {}
+        self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self._values = {field: array("d") for field in dict.fromkeys(("score", *fields))}
         self._agreements = {field: array("d") for field in self._values}
 
@@ -103,20 +101,19 @@ class Columns:
         if row.is_extra:
             return
         self.scores.add(row)
-        answered = not any(error.evaluator is None for error in row.errors)
-        usage = row.usage or Usage()
-        tokens = (row.input_tokens, usage.input_tokens, row.context_tokens)
-        self._count(row.dataset, row.failed, *tokens, usage.cache_read_tokens, row.baseline)
-        if answered:
-            self.answered += 1
-            self._bill(row.cost, row.baseline)
-            if not row.is_agreement:
-                self._spend(*tokens, row.response_tokens, usage.output_tokens is not None)
-            if not row.metadata.get("reused"):
-                self._split(row.latency, row.system_latency)
-                self._time(row.latency, row.metadata)
-        else:
-            self.retries += _retries(row.metadata)
+        usage, measured = row.usage or Usage(), row.metadata
+        self._count(row.dataset, row.failed)
+        self._measure(
+            (
+                *(row.latency, row.input_tokens, usage.input_tokens, row.response_tokens, row.context_tokens),
+                *(usage.cache_read_tokens, row.cost, row.system_latency),
+                *(int(measured.get("attempts") or 1), measured.get("reused")),
+            ),
+            {**measured, "is_reported": usage.output_tokens is not None},
+            row.baseline,
+            is_answered=not any(error.evaluator is None for error in row.errors),
+            is_agreement=row.is_agreement,
+        )
         self.failed_with_value += row.failed and row.score is not None and not row.is_agreement
         for field, values in self._values.items():
             value = None if field == "score" and row.is_agreement else row.value(field)
@@ -125,11 +122,8 @@ class Columns:
     def values(self, field: str) -> Sequence[float]:
         """Return what the rows count for a score, unscored rows left out."""
         values = self._values[field]
-        return (
-            array("d", (value for value in values if value == value))
-            if any(value != value for value in values)
-            else values
-        )
+        has_gaps = any(value != value for value in values)
+        return array("d", (value for value in values if value == value)) if has_gaps else values
 
     def agreements(self, field: str) -> Sequence[float]:
         """Return what the rows without a gold answer count for their agreement with the reference."""
@@ -149,16 +143,7 @@ class Columns:
         """Return percentiles of the latencies; see :func:`percentiles`."""
         return percentiles(self.latencies, shares)
 
-    def _count(
-        self,
-        label: str,
-        failed: bool,
-        given: int,
-        prompt: float | None,
-        context: int | None,
-        cached: float | None,
-        baseline: BaselineRow | None,
-    ) -> None:
+    def _count(self, label: str, failed: bool) -> None:
         self.rows += 1
         self.failed += failed
         number = self._numbers.get(label)
@@ -169,51 +154,76 @@ class Columns:
             self._runs[-1] += 1
         else:
             self._runs.extend((number, 1))
+
+    def _measure(
+        self,
+        numbers: tuple[Any, ...],
+        measured: Mapping[str, Any],
+        baseline: BaselineRow | None,
+        is_answered: bool = True,
+        is_agreement: bool = False,
+    ) -> None:
+        """Note what a row took, in tokens, time and money.
+
+        Args:
+            numbers: What stands in the columns of a run file, from ``latency`` to ``reused``.
+            measured: What was measured beside them, and ``is_reported`` where the endpoint counted the response's tokens.
+            baseline: The baseline's row beside it.
+            is_answered: Whether the system answered.
+            is_agreement: Whether it has no gold answer, so that it cannot pass.
+        """
+        latency, given, prompt, response, context, cached, cost, own, attempts, reused = numbers
+        if prompt is not None:  # no prompt has 0 tokens: such a count is none
+            prompt = int(prompt) if prompt >= 1 else None
         if context is not None:
             self.contexts += 1
             self.input_tokens += given
             self.context_tokens += context
-        if prompt is not None and prompt >= 1:
+        if prompt is not None:
             self.reported += 1
-            self.reported_tokens += int(prompt)
+            self.reported_tokens += prompt
             self.has_cache_counts = self.has_cache_counts or cached is not None
             self.cached_tokens += int(cached or 0)
         if baseline is not None:
             self.has_baseline = True
-            self._compare(prompt, baseline)
+            if prompt is not None and baseline.prompt_tokens:
+                self.compared_tokens += prompt
+                self.baseline_tokens += baseline.prompt_tokens
+                self.savings.append(1 - prompt / baseline.prompt_tokens)
+        if not is_answered:
+            self.retries += attempts - 1
+            return
+        self.answered += 1
+        if cost is not None:
+            self.costs.append(cost)
+            if baseline is not None and baseline.cost is not None:
+                self.compared_costs.append(cost)
+                self.baseline_costs.append(baseline.cost)
+        if not is_agreement:
+            self._spend(prompt, given if context is None else context, response, measured.get("is_reported", False))
+        if not reused:
+            if own is not None:
+                self.system_latencies.append(own)
+                self.model_latencies.append(latency - own)
+            self.retries += attempts - 1
+            self.latencies.append(latency)
+            self.durations.append(self._waited(latency, measured) if measured else latency)
 
-    def _spend(self, given: int, prompt: float | None, context: int | None, response: int, is_reported: bool) -> None:
-        """Note what an answered row took; two counts from different sources are never added."""
-        has_prompt = prompt is not None and prompt >= 1
-        source = NO_SOURCE if has_prompt != is_reported else REPORTED if has_prompt else WordTokenizer.name
+    def _spend(self, prompt: int | None, counted: int, response: int, is_reported: bool) -> None:
+        """Note the tokens of an answered row; two counts from different sources are never added."""
+        source = NO_SOURCE if (prompt is not None) != is_reported else REPORTED if is_reported else WordTokenizer.name
         if source != NO_SOURCE:
-            taken = int(prompt or 0) if has_prompt else given if context is None else context
-            self.spent[source] = self.spent.get(source, 0) + taken + response
+            self.spent[source] = self.spent.get(source, 0) + (counted if prompt is None else prompt) + response
         self.spenders[source] = self.spenders.get(source, 0) + 1
 
-    def _time(self, latency: float, measured: Mapping[str, Any]) -> None:
-        """Note how long an answered row took, and what of it was waiting."""
-        waiting = seconds_of(measured.get("waiting"))
-        self.latencies.append(latency)
+    def _waited(self, latency: float, measured: Mapping[str, Any]) -> float:
+        """Note what an answered row waited, and return how long it took in all."""
+        waiting, attempt, first = map(measured.get, ("waiting", "attempt_latency", "ttft"))
+        waiting = waiting if isinstance(waiting, int | float) else 0.0
         self.waiting += waiting
-        self.durations.append(seconds_of(measured.get("attempt_latency"), latency) + waiting)
-        self.retries += _retries(measured)
-        first = measured.get("ttft")
         if isinstance(first, int | float):
             self.first_tokens.append(first)
-
-    def _bill(self, cost: float | None, baseline: BaselineRow | None) -> None:
-        if cost is None:
-            return
-        self.costs.append(cost)
-        if baseline is not None and baseline.cost is not None:
-            self.compared_costs.append(cost)
-            self.baseline_costs.append(baseline.cost)
-
-    def _split(self, latency: float, own: float | None) -> None:
-        if own is not None:
-            self.system_latencies.append(own)
-            self.model_latencies.append(latency - own)
+        return waiting + (attempt if isinstance(attempt, int | float) else latency)
 
     def _agree(self, row: EvalRow) -> None:
         """Note how far a row without a gold answer agrees with the reference; its first response not with itself."""
@@ -227,49 +237,126 @@ class Columns:
             if value is not None:
                 values.append(value)
 
-    def _compare(self, prompt: float | None, baseline: BaselineRow) -> None:
-        """Hold a row against the baseline's; no prompt has 0 tokens, so such a count is none."""
-        if prompt is None or prompt < 1 or not baseline.prompt_tokens:
-            return
-        self.compared_tokens += int(prompt)
-        self.baseline_tokens += baseline.prompt_tokens
-        self.savings.append(1 - prompt / baseline.prompt_tokens)
-
     def _add_plain(
         self,
         label: Label,
-        values: tuple[Any, ...],
+        numbers: tuple[Any, ...],
         scores: Mapping[str, float],
         baseline: BaselineRow | None,
         measured: Mapping[str, Any],
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
-        latency, given, prompt, response, context, cached, cost, own, attempts, reused = values[3:13]
-        self._count(label.dataset, False, given, prompt, context, cached, baseline)
-        self._spend(given, prompt, context, response, bool(measured.get("is_reported")))
-        self.answered += 1
-        if cost is not None:
-            self._bill(cost, baseline)
-        if not reused:
-            if own is not None:
-                self._split(latency, own)
-            if measured or attempts > 1:
-                self._time(latency, {**measured, "attempts": attempts})
-            else:
-                self.latencies.append(latency)
-                self.durations.append(latency)
-        group = self._groups.get(label.number)
-        if group is None:
-            group = self._groups[label.number] = self.scores.group(label.dataset, False, label.keys)
-        group.add(scores)
+        self._count(label.dataset, False)
+        self._measure(numbers, measured, baseline)
+        self.scores.group(label.dataset, False, label.keys).add(scores)
         for field, column in self._values.items():
             key = label.headline if field == "score" and field not in scores else field
             column.append(scores.get(key, _ABSENT))  # type: ignore[arg-type]
 
 
-def seconds_of(value: Any, otherwise: float = 0.0) -> float:
-    """Return what was measured in seconds."""
-    return float(value) if isinstance(value, int | float) else otherwise
+class ScoreMeans:
+    """Adds up every score of the rows of one system, by dataset: what stands below the headline.
+
+    A row counts for a score what :meth:`~context_bench.records.EvalRow.value` says: a failed one the worst value. What has no
+    value is unscored.
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, bool], _Group] = {}
+
+    def group(self, dataset: str, is_agreement: bool, keys: Mapping[str, KeyMeaning]) -> _Group:
+        """Return where the rows of a dataset are added up, those without a gold answer apart."""
+        found = self._groups.get((dataset, is_agreement))
+        if found is None:
+            found = self._groups[dataset, is_agreement] = _Group(dataset, keys)
+        return found
+
+    def add(self, row: EvalRow) -> None:
+        """Add one row."""
+        group = self.group(row.dataset, row.reference is not None, row.keys)
+        group.add(row.scores)
+        if row.errors:
+            group.add_worst(row)
+
+    def to_dict(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return ``mean``, ``n``, ``unscored`` and the same by dataset under ``datasets``, by evaluator and by score.
+
+        ``n`` counts the rows that the mean is of, ``failed`` those of them that have the worst value for a
+        failure; a score that no row has is there with an ``n`` of 0 and no mean. Scores that nobody promised are missed
+        too, where evaluators without a manifest gave them to other rows.
+        """
+        groups = self._groups.values()
+        undeclared = {key: None for group in groups for key in group.means if key not in group.keys}
+        found: dict[tuple[str, str], dict[str, list[_Mean]]] = {}
+        for group in groups:
+            for key in dict.fromkeys((*group.means, *(undeclared if ANY_KEY in group.keys else ()))):
+                meaning = group.keys.get(key) or group.keys.get(ANY_KEY)
+                evaluator = ANY_KEY if meaning is None else meaning.evaluator
+                mean = group.means.get(key) or _Mean()
+                mean.rows = group.rows
+                found.setdefault((evaluator, key), {}).setdefault(group.dataset or "unknown", []).append(mean)
+        told: dict[str, dict[str, dict[str, Any]]] = {}
+        for (evaluator, key), by_dataset in found.items():
+            datasets = {name: _told(means) for name, means in by_dataset.items()}
+            whole = _told([mean for means in by_dataset.values() for mean in means])
+            told.setdefault(evaluator, {})[key] = {**whole, "datasets": datasets}
+        return told
+
+
+class _Group:
+    """The rows of one dataset: how many there are, and the mean of each of their scores."""
+
+    def __init__(self, dataset: str, keys: Mapping[str, KeyMeaning]) -> None:
+        self.dataset, self.keys, self.rows = dataset, keys, 0
+        self.means = {key: _Mean() for key in keys if key != ANY_KEY}
+
+    def add(self, scores: Mapping[str, float]) -> None:
+        """Add the scores of a row."""
+        self.rows += 1
+        for key, value in scores.items():
+            mean = self.means.get(key)
+            if mean is None:
+                mean = self.means[key] = _Mean()
+            mean.values.append(value)
+        if not self.rows % _SUMMED:
+            for mean in self.means.values():
+                mean.sum_up()
+
+    def add_worst(self, row: EvalRow) -> None:
+        """Add what the scores count that a failure took from a row which is added already."""
+        for key, mean in self.means.items():
+            value = None if key in row.scores else row.value(key)
+            if value is not None:
+                mean.values.append(value)
+                mean.failed += 1
+
+
+class _Mean:
+    """A sum, how many values it is of, and how many rows have none; values are summed exactly, some thousand at a time."""
+
+    __slots__ = ("count", "failed", "parts", "rows", "values")
+
+    def __init__(self) -> None:
+        self.count = self.failed = self.rows = 0
+        self.values: list[float] = []
+        self.parts: list[float] = []
+
+    def sum_up(self) -> None:
+        """Make the values one."""
+        self.count += len(self.values)
+        self.parts.append(math.fsum(self.values))
+        self.values.clear()
+
+
+def _told(means: Sequence[_Mean]) -> dict[str, Any]:
+    count = sum(mean.count + len(mean.values) for mean in means)
+    total = math.fsum(part for mean in means for part in (*mean.parts, *mean.values))
+    told = {
+        "n": count,
+        "failed": sum(mean.failed for mean in means),
+        "unscored": sum(mean.rows for mean in means) - count,
+    }
+    return {"mean": total / count, **told} if count else told
 
 
 def percentiles(values: array[float], shares: Sequence[float]) -> list[float]:
@@ -281,18 +368,24 @@ def percentiles(values: array[float], shares: Sequence[float]) -> list[float]:
     for start in range(0, len(parts), _PART):
         parts[start : start + _PART] = array("d", sorted(parts[start : start + _PART]))
     ordered = merge(*(parts[start : start + _PART] for start in range(0, len(parts), _PART)))
-    last = len(parts) - 1
-    wanted = {place for share in shares for place in (int(last * share), min(int(last * share) + 1, last))}
+    places = [(len(parts) - 1) * share for share in shares]
+    wanted = {end for place in places for end in (math.floor(place), math.ceil(place))}
     found = {place: value for place, value in enumerate(islice(ordered, max(wanted) + 1)) if place in wanted}
-    told = []
-    for share in shares:
-        below = int(last * share)
-        low, high = found[below], found[min(below + 1, last)]
-        told.append(low + (high - low) * (last * share - below))
-    return told
+    return [_between(found, place) for place in places]
 
 
-_NOTHING: Mapping[str, Any] = {}
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return a percentile of sorted values by the same rule.
+
+    >>> round(percentile(list(range(1, 21)), 0.95), 2)
+    19.05
+    """
+    return _between(values, (len(values) - 1) * share)
+
+
+def _between(values: Sequence[float] | Mapping[int, float], place: float) -> float:
+    low, high = values[math.floor(place)], values[math.ceil(place)]
+    return low + (high - low) * (place - math.floor(place))
 
 
 def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[str, Columns]:
@@ -305,30 +398,21 @@ def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[s
         for row in store.rows():
             found[row.system].add(row)
         return found
-    troubled = questions.troubled(store)
-    has_failed = set(troubled)
+    troubled = dict.fromkeys(questions.troubled(store))
     measured = questions.measured(store)
     place, extra = next(measured, (-1, _NOTHING))
     with told_as_damage(store.path), store.baselines() as baseline_of:
         for number, group in groupby(questions.score_lines(store, labels), key=itemgetter(0)):
-            if number not in has_failed:
-                lines = list(group)
-                first = lines[0]
-                while -1 < place < number:
-                    place, extra = next(measured, (-1, _NOTHING))
-                scores = {line[-2]: line[-1] for line in lines if line[-2] is not None}
-                found[systems[first[1]]]._add_plain(
-                    labels[first[2]],
-                    first,
-                    scores,
-                    baseline_of(number),
-                    extra if place == number else _NOTHING,
-                )
-    for row in store.rows_at(troubled):
+            if number in troubled:
+                continue
+            while -1 < place < number:
+                place, extra = next(measured, (-1, _NOTHING))
+            lines = list(group)
+            slot, label = lines[0][1:3]
+            scores = {line[-2]: line[-1] for line in lines if line[-2] is not None}
+            found[systems[slot]]._add_plain(
+                labels[label], lines[0][3:13], scores, baseline_of(number), extra if place == number else _NOTHING
+            )
+    for row in store.rows_at(list(troubled)):
         found[row.system].add(row)
     return found
-
-
-def _retries(measured: Mapping[str, Any]) -> int:
-    """Return how often a row was asked again."""
-    return int(measured.get("attempts") or 1) - 1

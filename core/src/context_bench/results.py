@@ -53,13 +53,10 @@ class EvalResult:
         self.config = dict(config)
         self.metrics = tuple(map(with_declarations, metrics))
         self._declared = tuple(declared)
-        self.said: dict[str, list[str]] = {}
-        found: list[str] = []
         labels, baseline, baselines, derived = map(self.config.get, ("systems", "baseline", "baselines", "derived"))
-        self.summary = summarise(
-            rows, self.metrics, self._declared, labels or (), self.said, found, baseline, baselines, derived or ()
+        self.summary, self.said, self.findings = summarise(
+            rows, self.metrics, self._declared, labels or (), baseline, baselines, derived or ()
         )
-        self.findings = tuple(found)
         self.warnings = (*warnings, *(line for line in self.findings if line not in warnings))
 
     @property

@@ -16,8 +16,8 @@ from context_bench.bench.provenance import dependencies, told_of, used_distribut
 from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import RunParts
 from context_bench.errors import ContextBenchError, RunStoppedError, StoreError
+from context_bench.metrics import check_score_field
 from context_bench.metrics.registry import RunMetric, metrics_record
-from context_bench.metrics.scores import check_score_field
 from context_bench.plugins.hooks import Hooks
 from context_bench.protocols import Metric, Tokenizer
 from context_bench.records import ANY_KEY

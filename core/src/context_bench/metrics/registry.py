@@ -164,7 +164,7 @@ def with_declarations(metric: Metric) -> RunMetric:
     own = getattr(metric, "values", None)
     if isinstance(own, Mapping):
         return RunMetric(metric, {str(key): _value(str(key), value) for key, value in own.items()})
-    if kind.__module__.startswith("context_bench.metrics."):
+    if kind.__module__ == "context_bench.metrics":
         component = str(fields_dict(kind)["name"].default).replace("_", "-")
         return RunMetric(metric, core_values().get(component, {}))
     return RunMetric(metric)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -9,8 +10,8 @@ from typing import Any, overload
 
 from context_bench.aggregation import Columns, read_columns
 from context_bench.answers import UNREADABLE
+from context_bench.metrics import check_score_field
 from context_bench.metrics.registry import RunMetric
-from context_bench.metrics.scores import check_score_field
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
 from context_bench.runs import StoredRows
@@ -27,26 +28,23 @@ _NEAR_ZERO = 0.05
 
 def summarise(
     rows: Sequence[EvalRow],
-    metrics: Sequence[Metric],
+    metrics: Sequence[RunMetric],
     declared: Sequence[str] = (),
     systems: Sequence[str] = (),
-    said: dict[str, list[str]] | None = None,
-    findings: list[str] | None = None,
     baseline: str | None = None,
     paired: Mapping[str, str] | None = None,
     derived: Collection[str] = (),
-) -> dict[str, dict[str, Any]]:
+) -> tuple[dict[str, dict[str, Any]], dict[str, list[str]], tuple[str, ...]]:
     """Return the values of each metric and the mean of every score, by system, in the order of the systems.
 
-    Metrics that compare systems are asked when all others have answered.
+    Beside them, the keys that each metric gave, by its name, and what the numbers warn of. Metrics that compare systems are
+    asked when all others have answered.
 
     Args:
         rows: The rows of all systems.
         metrics: The metrics.
         declared: Score keys that the manifests of the wired evaluators promise.
         systems: Labels of the systems; none takes those of the rows.
-        said: Gets the keys that each metric gave, by its name.
-        findings: Gets what the numbers warn of.
         baseline: Label of the system that the others are held against.
         paired: Labels of systems that are held against another one, and its label.
         derived: Labels of systems whose rows are made of another one's.
@@ -54,41 +52,35 @@ def summarise(
     Raises:
         MetricError: A metric asks for a score that no row has.
     """
-    inner = [metric.metric if isinstance(metric, RunMetric) else metric for metric in metrics]
+    inner = [metric.metric for metric in metrics]
     for metric in inner:
         check_score_field(metric, rows, declared)
     fields = [field for metric in inner if (field := getattr(metric, "score_field", None))]
     found = _columns(rows, fields)
     columns_by_system = {label: found.get(label) or Columns(fields) for label in systems or found}
-    for label, columns in columns_by_system.items():
-        columns.is_derived = label in derived
+    said: dict[str, dict[str, None]] = {}
 
     def note(metric: Metric, label: str, values: Mapping[str, float]) -> None:
         columns_by_system[label].summary |= values
-        if said is not None:
-            keys = said.setdefault(metric.name, [])
-            keys += [key for key in values if key not in keys]
+        said.setdefault(metric.name, {}).update(dict.fromkeys(values))
 
     for label, columns in columns_by_system.items():
+        columns.is_derived = label in derived
+        own = ChosenRows(rows, partial(_counts_for, label))
         for metric in inner:
-            note(metric, label, _alone(metric, columns, ChosenRows(rows, partial(_counts_for, label))))
+            note(metric, label, _alone(metric, columns, own))
     for metric in inner:
         compare = getattr(metric, "compare", None)
         for label, values in compare(columns_by_system).items() if compare is not None else ():
             note(metric, label, values)
     summary = {
-        label: {
-            **columns.summary,
-            SCORES: columns.scores.to_dict(),
-            **_sources(columns),
-        }
+        label: {**columns.summary, SCORES: columns.scores.to_dict(), **_sources(columns)}
         for label, columns in columns_by_system.items()
     }
-    if findings is not None:
-        findings += [*silent_evaluators(rows, summary), *unreadable_judges(rows, summary)]
-        for one in dict.fromkeys((baseline, *(paired or {}).values())):
-            findings += weak_baseline(columns_by_system, one)
-    return summary
+    findings = list(silences_of(rows, summary))
+    for one in dict.fromkeys((baseline, *(paired or {}).values())):
+        findings += weak_baseline(columns_by_system, one)
+    return summary, {name: list(keys) for name, keys in said.items()}, tuple(findings)
 
 
 class ChosenRows(Sequence[EvalRow]):
@@ -162,45 +154,40 @@ def _counts_for(label: str, row: EvalRow) -> bool:
     return row.system == label and not row.is_extra
 
 
-def silent_evaluators(rows: Sequence[EvalRow], summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a warning for each evaluator that scored no row of a system: the table would only lack its line."""
-    silent: dict[str, list[str]] = {}
+def silences_of(rows: Sequence[EvalRow], summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a warning for each evaluator that scored no row of a system, where the table would only lack its line.
+
+    And one for each evaluator and system with replies of a judge that could not be read, with their share.
+    """
+    asked: dict[tuple[str, str], int] = {}
+    silent: dict[str, dict[str, int]] = {}
     speaking: set[str] = set()
     for system, values in summary.items():
         for evaluator, scores in values[SCORES].items():
-            if evaluator != ANY_KEY and scores and not any(score["n"] - score["failed"] for score in scores.values()):
-                silent.setdefault(evaluator, []).append(system)
-            else:
+            unscored = max((score["unscored"] for score in scores.values()), default=0)
+            if unscored:
+                asked[evaluator, system] = max(s["n"] - s["failed"] + s["unscored"] for s in scores.values())
+            if evaluator == ANY_KEY or not scores or any(score["n"] - score["failed"] for score in scores.values()):
                 speaking.add(evaluator)
-    if not silent:
-        return
-    reasons = _reasons(rows, silent)
-    for evaluator, systems in silent.items():
-        of = "" if evaluator not in speaking else f" of {', '.join(systems)}"
-        count = sum(
-            max(score["unscored"] for score in summary[system][SCORES][evaluator].values()) for system in systems
-        )
-        if count:
-            most = sorted(reasons.get(evaluator, {}).items(), key=lambda item: -item[1])[:3]
-            why = "; ".join(f"{reason} ({times})" for reason, times in most)
-            yield f"{evaluator} scored none of {count} rows{of}{': ' + why if why else ''}."
-
-
-def unreadable_judges(rows: Sequence[EvalRow], summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a warning for each evaluator and system with replies of a judge that could not be read, with their share."""
-    asked = {
-        (system, evaluator): max(score["n"] - score["failed"] + score["unscored"] for score in scores.values())
-        for system, values in summary.items()
-        for evaluator, scores in values[SCORES].items()
-        if any(score["unscored"] for score in scores.values())
-    }
-    unread: dict[tuple[str, str], int] = {}
+            else:
+                silent.setdefault(evaluator, {})[system] = unscored
+    reasons: dict[str, Counter[str]] = {evaluator: Counter() for evaluator in silent}
+    unread: Counter[tuple[str, str]] = Counter()
     for system, evaluator, reason, count in _silences(rows) if asked else ():
-        if (system, evaluator) in asked and reason.startswith(UNREADABLE):
-            unread[system, evaluator] = unread.get((system, evaluator), 0) + count
-    for (system, evaluator), count in unread.items():
-        of = asked[system, evaluator]
-        yield f"{evaluator}: the judge's reply could not be read in {count} of {of} rows of {system} ({100 * count / of:.1f} %)."
+        if system in silent.get(evaluator, ()):
+            reasons[evaluator][reason] += count
+        if (evaluator, system) in asked and reason.startswith(UNREADABLE):
+            unread[evaluator, system] += count
+    for evaluator, counts in silent.items():
+        if not any(counts.values()):
+            continue
+        where = f" of {', '.join(counts)}" if evaluator in speaking else ""
+        why = "; ".join(f"{reason} ({times})" for reason, times in reasons[evaluator].most_common(3))
+        yield f"{evaluator} scored none of {sum(counts.values())} rows{where}{': ' + why if why else ''}."
+    for (evaluator, system), count in unread.items():
+        of = asked[evaluator, system]
+        share = f"{count} of {of} rows of {system} ({100 * count / of:.1f} %)"
+        yield f"{evaluator}: the judge's reply could not be read in {share}."
 
 
 def _silences(rows: Sequence[EvalRow]) -> Iterable[tuple[Any, ...]]:
@@ -210,13 +197,3 @@ def _silences(rows: Sequence[EvalRow]) -> Iterable[tuple[Any, ...]]:
 
         return silences(rows.reader)
     return ((row.system, name, why, 1) for row in rows if not row.is_extra for name, why in row.unscored.items())
-
-
-def _reasons(rows: Sequence[EvalRow], silent: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
-    """Return how often each silent evaluator gave which reason, over the systems that it was silent for."""
-    found: dict[str, dict[str, int]] = {}
-    for system, evaluator, reason, count in _silences(rows) if silent else ():
-        if system in silent.get(evaluator, ()):
-            reasons = found.setdefault(evaluator, {})
-            reasons[reason] = reasons.get(reason, 0) + count
-    return found
