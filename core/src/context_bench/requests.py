@@ -115,9 +115,9 @@ def examples_of(catalog: Catalog, request: Request, size: int) -> list[tuple[str
     sources: list[Iterator[tuple[str, Mapping[str, Any]]]] = []
     labels: list[str] = []
     for number, spec in enumerate(request.datasets):
-        stream, facts = make_stream(catalog, spec, number, request, labels)
-        labels.append(facts.label)
-        sources.append(_named(chosen(stream, request.patience), facts.label))
+        stream, _ = make_stream(catalog, spec, number, request, labels)
+        labels.append(stream.fallback)
+        sources.append(_named(chosen(stream, request.patience), stream.fallback))
     found: list[tuple[str, Mapping[str, Any]]] = []
     while sources and len(found) < size:
         source = sources.pop(0)

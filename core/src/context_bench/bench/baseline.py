@@ -2,7 +2,7 @@
 
 A baseline is asked as the system that is held against it is: with the same layout, sampling and limits. So the address of an
 endpoint adds one baseline for each set of them that the other endpoints have; ``LABEL:anything`` is the baseline ``LABEL`` with
-parameters of its own; :func:`~context_bench.bench.identity.held_against` pairs them.
+parameters of its own; :func:`~context_bench.bench.provenance.held_against` pairs them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.bench.builders import followed, labels_of
-from context_bench.bench.identity import ASKED
 from context_bench.bench.parameters import DatasetSpec, SystemSpec, parse_system
+from context_bench.bench.provenance import ASKED
 from context_bench.bench.requests import Request
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog

@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from inspect import iscoroutinefunction
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from context_bench.bench.entries import safe_spec
-from context_bench.bench.identity import component_of, held_against, system_identity, system_reads, system_sees
-from context_bench.bench.parameters import DatasetSpec, SystemSpec
-from context_bench.bench.provenance import revision_of, source_of
+from context_bench.bench.entries import Examples, safe_spec
+from context_bench.bench.parameters import DatasetSpec, SystemSpec, numbered
+from context_bench.bench.provenance import held_against
 from context_bench.errors import (
     ConfigurationError,
     ContextBenchError,
     DatasetError,
     PluginError,
     UnknownNameError,
+    UnstorableError,
     did_you_mean,
 )
-from context_bench.plugins.catalog import Catalog, Component, of_suffix
+from context_bench.plugins.catalog import Catalog, Component, edition, of_suffix
 from context_bench.plugins.loading import load
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.runner.parts import Slot, Stream
-from context_bench.runner.selection import EVERYTHING, bounded, gold_sources
-from context_bench.runner.systems import Chain, max_tokens_of, model_of, steps_of_system, with_conversations
+from context_bench.runner.selection import COLUMNS, EVERYTHING, INPUT, bounded, gold_sources, sight_of
+from context_bench.runner.systems import (
+    Chain,
+    close_systems,
+    max_tokens_of,
+    model_of,
+    steps_of_system,
+    with_conversations,
+)
 from context_bench.secrecy import Secrecy, secret_values, without_secrets
+from context_bench.store.keys import chain_key, system_key, unshared_key
 from context_bench.tokens import WordTokenizer
 
 if TYPE_CHECKING:
     from context_bench.bench.requests import Request
+    from context_bench.bench.run_parts import RunParts
+
+
+_CHUNK = 1 << 20
+_LONGEST = 200
 
 
 class FunctionSystem:
@@ -114,7 +129,18 @@ def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str
     Raises:
         ConfigurationError: Two systems have one label.
     """
-    return _labels([safe_spec(catalog, asked) if isinstance(asked, SystemSpec) else asked for asked in systems])
+    asked = [safe_spec(catalog, one) if isinstance(one, SystemSpec) else _as_system(one) for one in systems]
+    plain = [one.plain_label if isinstance(one, SystemSpec) else str(one.name) for one in asked]
+    labels = [
+        one.text if isinstance(one, SystemSpec) and one.label is None and plain.count(label) > 1 else label
+        for one, label in zip(asked, plain, strict=True)
+    ]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ConfigurationError(
+                f"Two systems are called {label!r}. Give each a label of its own: --system a={label} --system b={label}."
+            )
+    return labels
 
 
 def baseline_of(labels: Sequence[str], named: str | None = None) -> str | None:
@@ -126,6 +152,79 @@ def baseline_of(labels: Sequence[str], named: str | None = None) -> str | None:
 
 
 _BASELINES = ("direct", "baseline")
+
+
+def component_of(catalog: Catalog, kind: str, thing: object) -> Component | None:
+    """Return the component whose manifest exports the class of ``thing``, or None."""
+    kind_of = type(getattr(thing, "transformer", thing))
+    package = kind_of.__module__.partition(".")[0]
+    for component in catalog.of_kind(kind):
+        if component.facts and component.facts.class_name == kind_of.__name__:
+            module = component.target.partition(":")[0].strip()
+            if module.partition(".")[0] == package:
+                return component
+    return None
+
+
+def system_identity(catalog: Catalog, system: Any, run: str, slot: int) -> tuple[bytes, bool, dict[str, Any]]:
+    """Return a system's key, whether the key is valid in other runs, and what is recorded about it.
+
+    Raises:
+        ConfigurationError: Its fingerprint is no mapping of JSON-like values.
+    """
+    if isinstance(system, Chain):
+        parts = [system_identity(catalog, step, run, slot) for step in system.steps]
+        key = chain_key([part[0] for part in parts])
+        return key, all(part[1] for part in parts), {"steps": [part[2] for part in parts]}
+    component = component_of(catalog, "systems", system)
+    own = getattr(system, "transformer", system)
+    adapter = component.id if component else f"{type(own).__module__}.{type(own).__qualname__}"
+    told = component.edition if component else edition(str(getattr(system, "version", "")))
+    description: dict[str, Any] = {"adapter": adapter, **told}
+    fingerprint = getattr(system, "fingerprint", None)
+    if fingerprint is None:
+        return unshared_key(run, slot), False, description
+    try:
+        parameters = fingerprint() if callable(fingerprint) else fingerprint
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"System {system.name} cannot be used: {error}") from error
+    if not isinstance(parameters, Mapping):
+        raise ConfigurationError(
+            f"The fingerprint of system {system.name} is {type(parameters).__name__}, not a mapping."
+        )
+    try:
+        key = system_key(adapter, told["version"], parameters)
+    except UnstorableError as error:
+        raise ConfigurationError(f"The fingerprint of system {system.name}: {error}") from error
+    return key, True, description | {"fingerprint": dict(parameters)}
+
+
+def system_reads(catalog: Catalog, system: Any) -> tuple[str, ...] | None:
+    """Return the fields of an example that a system looks at, or None for all."""
+    if isinstance(system, Chain):
+        found = [system_reads(catalog, step) for step in system.steps]
+        return None if None in found else tuple(dict.fromkeys(name for reads in found for name in reads or ()))
+    if hasattr(system, "reads"):
+        return None if system.reads is None else tuple(system.reads)
+    component = component_of(catalog, "systems", system)
+    return component.said.reads if component else None
+
+
+def system_sees(catalog: Catalog, system: Any) -> str:
+    """Return how much of an example a system that was named by a spec is shown; a chain sees what any of its steps does."""
+    if isinstance(system, Chain):
+        seen = [system_sees(catalog, step) for step in system.steps]
+        return next((sight for sight in (EVERYTHING, COLUMNS) if sight in seen), INPUT)
+    component = component_of(catalog, "systems", system)
+    return sight_of(system, bool(component and component.said.reads_gold))
+
+
+def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
+    """Return the names of the systems among specs whose manifests say that they read gold."""
+    specs = [step for spec in systems for step in (spec, *getattr(spec, "steps", ()))]
+    names = [spec.name for spec in specs if isinstance(getattr(spec, "name", None), str)]
+    found = [component for name in dict.fromkeys(names) for component in catalog.named("systems", name)]
+    return [component.name for component in found if component.said.reads_gold]
 
 
 def make_slots(
@@ -149,34 +248,81 @@ def make_slots(
     """
     if not systems:
         raise ConfigurationError("There is no system to measure. Name one with --system.")
-    slots = []
     labels = labels_of(catalog, systems)
     built = [build_system(catalog, one) if isinstance(one, SystemSpec) else _as_system(one) for one in systems]
     if rebuilt is not None:
         keys = [system_identity(catalog, system, run, number)[0] for number, system in enumerate(built)]
         told = [BuiltSystem(one, key, _may_ask(catalog, one)) for one, key in zip(built, keys, strict=True)]
         built = list(rebuilt(told))
+    slots = []
     for number, (asked, system, label) in enumerate(zip(systems, built, labels, strict=True)):
-        key, shared, description = system_identity(catalog, system, run, number)
-        reads = system_reads(catalog, system)
-        if label == baseline:
-            description["baseline"] = True
-        model = model_of(system)
-        made = with_conversations(system)
-        description = {"label": label, **description}
+        key, shared, identity = system_identity(catalog, system, run, number)
         owned = isinstance(asked, SystemSpec)
         sees = system_sees(catalog, system) if owned else EVERYTHING
-        if owned and sees == EVERYTHING:
-            description["reads_gold"] = True
-        most = max_tokens_of(system)
+        traits = {"baseline": label == baseline, "reads_gold": owned and sees == EVERYTHING}
+        description = {"label": label, **identity, **{trait: True for trait, is_so in traits.items() if is_so}}
+        reads, model, most = system_reads(catalog, system), model_of(system), max_tokens_of(system)
+        made = with_conversations(system)
         slots.append(Slot(number, label, made, key, shared, reads, description, owned, model, most, sees))
-    pairs = held_against(labels, baseline, [slot.description for slot in slots])
-    return [
-        evolve(slot, description={**slot.description, "held_against": pairs[slot.number]})
-        if slot.number in pairs
-        else slot
-        for slot in slots
-    ]
+    for number, other in held_against(labels, baseline, [slot.description for slot in slots]).items():
+        slots[number] = evolve(slots[number], description={**slots[number].description, "held_against": other})
+    return slots
+
+
+def derived_slots(catalog: Catalog, request: Request, parts: RunParts, slots: Sequence[Slot]) -> list[Slot]:
+    """Return the slots that derived jobs add to those of a run.
+
+    Raises:
+        ContextBenchError: A label is taken, a reader is missing, or the examples are not kept.
+    """
+    found = parts.derived(slots)
+    if not found:
+        return []
+    request.require_examples(f"{found[0][0].name} derives rows from the run file")
+    from context_bench.runner.stored_jobs import DerivedSystem
+
+    numbers = {slot.label: slot.number for slot in slots}
+    made = []
+    for number, (part, one) in enumerate(found, len(slots)):
+        if one.is_read and not isinstance(request.reader, SystemSpec):
+            raise ConfigurationError(f"{part.name} has a reader answer. Name it with --reader.")
+        reader = build_system(catalog, request.reader) if one.is_read and request.reader else None
+        keys: list[bytes] = [system_key(part.name, "", one.key)]
+        described: dict[str, Any] = {}
+        if reader is not None:
+            key, _, described = system_identity(catalog, reader, "", number)
+            keys.append(key)
+        told = {"label": one.label, "derived": {"by": part.name, "from": one.source_label, **one.key}, **described}
+        system = DerivedSystem(one, reader)
+        model, sees = model_of(system), system_sees(catalog, reader) if reader else INPUT
+        most = max_tokens_of(system)
+        source = numbers[one.source_label]
+        made.append(
+            Slot(number, one.label, system, chain_key(keys), False, None, told, True, model, most, sees, source)
+        )
+    return made
+
+
+def derived_lines(catalog: Catalog, request: Request) -> list[str]:
+    """Return a line for each slot that is derived in a run of a request, with the calls that it makes; systems are set up.
+
+    Raises:
+        ContextBenchError: Something that the request needs is not there.
+    """
+    from context_bench.bench.baseline import settled
+    from context_bench.bench.run_parts import load_parts
+
+    parts = load_parts(catalog, request)
+    request = settled(catalog, parts.prepared(request))
+    slots = make_slots(catalog, with_reader(catalog, request.systems, request.reader), "")
+    size = request.size()
+    calls = "a call a row" if size is None else f"{size} calls"
+    lines = []
+    for slot in derived_slots(catalog, request, parts, slots):
+        asked = "no call" if slot.model is None else f"{calls} to {slot.model}"
+        lines.append(f"{slot.label}: derived from {slots[slot.source or 0].label}, {asked}")
+    close_systems(slots)
+    return lines
 
 
 def tokenizer_of(catalog: Catalog, name: str) -> Tokenizer:
@@ -197,19 +343,22 @@ def tokenizer_of(catalog: Catalog, name: str) -> Tokenizer:
 def _may_ask(catalog: Catalog, system: Any) -> bool:
     """Whether a system may ask a model: it is a plugin's that uses the network or a program, or nobody knows."""
     found = [component_of(catalog, "systems", step) for step in steps_of_system(system)]
-    return any(one is None or bool({"network", "subprocess"} & set(one.capabilities)) for one in found)
+    return any(one is None or _reaches_out(one) for one in found)
+
+
+def _reaches_out(component: Component) -> bool:
+    return bool({"network", "subprocess"} & set(component.capabilities))
 
 
 def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool:
     """Whether a system waits for something outside this process, so that several calls at once make it faster."""
-    for spec in systems:
-        if isinstance(spec, SystemSpec):
-            for step in (spec, *spec.steps):
-                if {"network", "subprocess"} & set(catalog.find("systems", step.name).capabilities):
-                    return True
-        elif callable(getattr(spec, "aprocess", None)) or iscoroutinefunction(getattr(spec, "process", spec)):
-            return True
-    return False
+
+    def waits(asked: SystemSpec | Any) -> bool:
+        if isinstance(asked, SystemSpec):
+            return any(_reaches_out(catalog.find("systems", step.name)) for step in (asked, *asked.steps))
+        return callable(getattr(asked, "aprocess", None)) or iscoroutinefunction(getattr(asked, "process", asked))
+
+    return any(map(waits, systems))
 
 
 def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, DatasetSpec]:
@@ -225,78 +374,72 @@ def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, Datase
     for suffix in sorted(claims, key=len, reverse=True):
         if written.endswith(suffix):
             return of_suffix(catalog, "datasets", suffix), evolve(spec, options={"path": spec.name, **spec.options})
-    suffixes = (
-        f"Known are {', '.join(sorted(claims))}."
-        if claims
-        else ("No loader for files is installed: `pip install ./core ./plugins/context-bench-local`.")
-    )
-    raise ConfigurationError(f"No loader reads the file {spec.name!r}. {suffixes}")
+    known = f"Known are {', '.join(sorted(claims))}." if claims else _NO_FILES
+    raise ConfigurationError(f"No loader reads the file {spec.name!r}. {known}")
+
+
+_NO_FILES = "No loader for files is installed: `pip install ./core ./plugins/context-bench-local`."
 
 
 def make_stream(
-    catalog: Catalog, spec: DatasetSpec, number: int, request: Request, taken: Iterable[str] = ()
-) -> tuple[Stream, DatasetFacts]:
-    """Return the stream of a dataset spec, and what wiring needs to know of it.
+    catalog: Catalog, dataset: DatasetSpec | Examples, number: int, request: Request, taken: Collection[str] = ()
+) -> tuple[Stream, DatasetFacts | None]:
+    """Return the stream of a dataset, and what wiring needs to know of it, where it is no object.
 
     Raises:
         ContextBenchError: The dataset or an option is unknown, or the loader cannot be loaded, or not in time.
     """
-    make = partial(_stream, catalog, spec, number, request, taken)
-    found: tuple[Stream, DatasetFacts] = bounded(make, request.patience, f"dataset {spec.name!r}")
-    return found
+    make: Callable[[], tuple[Stream, DatasetFacts | None]]
+    if isinstance(dataset, Examples):
+        name = f"dataset {dataset.label!r}" if dataset.label else "the dataset"
+        make = partial(_of_object, dataset, number, request)
+    else:
+        name = f"dataset {dataset.name!r}"
+        make = partial(_of_spec, catalog, dataset, number, request, taken)
+    return bounded(make, request.patience, name)  # type: ignore[no-any-return]
 
 
-def _stream(
-    catalog: Catalog, spec: DatasetSpec, number: int, request: Request, taken: Iterable[str]
+def _of_object(given: Examples, number: int, request: Request) -> tuple[Stream, None]:
+    examples = given.source if request.limit is None else islice(given.source, request.limit)
+    described = {"label": given.label, **_present(revision=revision_of(given.source))}
+    return Stream(number, given.label, examples, "", described, request.selection(), (), request.inputs), None
+
+
+def _of_spec(
+    catalog: Catalog, spec: DatasetSpec, number: int, request: Request, taken: Collection[str]
 ) -> tuple[Stream, DatasetFacts]:
     component, spec = find_dataset(catalog, spec)
     facts, limit, where = component.said, request.limit, f"dataset {component.name}"
     known, fixed = describe_dataset(component, spec, taken)
     loader = load(component)
     options = read_options(facts.options, spec.options, where, os.environ, more=component.facts is None)
-    examples = _load(loader, component, limit, spec, options)
+    which = _present(config=spec.config, split=spec.split)
+    examples = _load(loader, component, _present(limit=limit) | which, options)
     if spec.fields:
         examples = rename_fields(examples, spec.fields, str(spec.options.get("path", where)))
     if limit is not None:
         examples = islice(examples, limit)
-    label = known.label
+    source = source_of(options["path"]) if facts.files and "path" in options else None
     description = {
-        "label": label,
+        "label": known.label,
         "component": component.id,
         **component.edition,
         "config": spec.config,
         "split": spec.split,
         "options": without_secrets([component], spec.options),
         "fields": dict(spec.fields),
-        **_origin(component, spec, loader, options),
+        **_present(revision=revision_of(loader, which | options), source=source),
     }
     gold = (*facts.gold, *gold_sources(spec.fields, facts.gold))
-    name, chosen = label if fixed else None, request.selection()
-    return Stream(number, name, examples, label, description, chosen, facts.inputs, gold=gold), known
+    name, chosen = known.label if fixed else None, request.selection()
+    return Stream(number, name, examples, known.label, description, chosen, facts.inputs, request.inputs, gold), known
 
 
-def describe_examples(label: str | None, examples: Any) -> dict[str, Any]:
-    """Return what is recorded about examples that were given as an object."""
-    revision = revision_of(examples)
-    return {"label": label} if revision is None else {"label": label, "revision": revision}
+def _present(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def _origin(component: Component, spec: DatasetSpec, loader: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the revision that a loader tells, and the hash of the file that it reads."""
-    wanted = {"config": spec.config, "split": spec.split}
-    arguments = {**{name: value for name, value in wanted.items() if value is not None}, **options}
-    found: dict[str, Any] = {}
-    revision = revision_of(loader, arguments)
-    if revision is not None:
-        found["revision"] = revision
-    if component.facts and component.facts.files and "path" in options:
-        source = source_of(options["path"])
-        if source is not None:
-            found["source"] = source
-    return found
-
-
-def describe_dataset(component: Component, spec: DatasetSpec, taken: Iterable[str]) -> tuple[DatasetFacts, bool]:
+def describe_dataset(component: Component, spec: DatasetSpec, taken: Collection[str]) -> tuple[DatasetFacts, bool]:
     """Return what wiring needs to know of a dataset, and whether its label holds for all of its rows.
 
     The label holds, unless the dataset is a file without a name of its own: there each row's ``dataset`` field counts.
@@ -304,33 +447,28 @@ def describe_dataset(component: Component, spec: DatasetSpec, taken: Iterable[st
     Raises:
         UnknownNameError: The dataset has no such configuration or split.
     """
-    facts = component.facts
-    where = f"dataset {component.name}"
-    if facts and facts.configs and spec.config is not None and spec.config not in facts.configs:
-        raise UnknownNameError(f"configuration of {where}", spec.config, facts.configs)
-    if facts and facts.splits and spec.split is not None and spec.split not in facts.splits:
-        raise UnknownNameError(f"split of {where}", spec.split, facts.splits)
-    from_file = "path" in spec.options and bool(facts and facts.files)
-    name = (
-        os.path.basename(os.path.normpath(str(spec.options["path"]))).partition(".")[0] if from_file else component.name
-    )
-    label = spec.label or _unique(name if spec.config is None else f"{name}:{spec.config}", taken)
-    names = (label,) if from_file else tuple(dict.fromkeys((label, component.name)))
-    tags, primary = (facts.tags, facts.primary) if facts else ((), None)
-    if facts:
-        own = facts.by_config.get(spec.config or facts.default_config or "", {})
-        tags, primary = own.get("tags", tags), own.get("primary", primary)
-    known = DatasetFacts(label, names, tags, primary, component)
-    return known, spec.label is not None or not from_file
+    facts = component.said
+    for what, asked, names in (("configuration", spec.config, facts.configs), ("split", spec.split, facts.splits)):
+        if names and asked is not None and asked not in names:
+            raise UnknownNameError(f"{what} of dataset {component.name}", asked, names)
+    is_file = "path" in spec.options and bool(facts.files)
+    name = component.name
+    if is_file:
+        name = os.path.basename(os.path.normpath(str(spec.options["path"]))).partition(".")[0]
+    usual = numbered(name if spec.config is None else f"{name}:{spec.config}", "#")
+    label = spec.label or next(one for one in usual if one not in taken)
+    names = (label,) if is_file else tuple(dict.fromkeys((label, component.name)))
+    own = facts.by_config.get(spec.config or facts.default_config or "", {})
+    tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)
+    return DatasetFacts(label, names, tags, primary, component), spec.label is not None or not is_file
 
 
 def _load(
-    loader: Any, component: Component, limit: int | None, spec: DatasetSpec, options: Mapping[str, Any]
+    loader: Any, component: Component, which: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    wanted = {"limit": limit, "config": spec.config, "split": spec.split}
     hide = Secrecy(secret_values([component], options)).of
     try:
-        yield from loader(**{name: value for name, value in wanted.items() if value is not None}, **options)
+        yield from loader(**which, **options)
     except ContextBenchError:
         raise
     except (OSError, ValueError, TypeError) as error:
@@ -359,34 +497,48 @@ def _as_system(asked: Any) -> System:
     )
 
 
-def _labels(systems: Sequence[SystemSpec | Any]) -> list[str]:
-    plain = [_plain_label(system) for system in systems]
-    labels = [
-        system.text if isinstance(system, SystemSpec) and system.label is None and plain.count(label) > 1 else label
-        for system, label in zip(systems, plain, strict=True)
-    ]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise ConfigurationError(
-                f"Two systems are called {label!r}. Give each a label of its own: --system a={label} --system b={label}."
-            )
-    return labels
+def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str | None:
+    """Return the revision that a dataset or its loader tells, or None.
+
+    It is an attribute ``revision`` or ``fingerprint`` (or ``_fingerprint``, as the library ``datasets`` has it): a text, or a
+    function that returns one. A loader's function is called with the loader's own arguments.
+
+    Raises:
+        DatasetError: The function failed.
+    """
+    for name in ("revision", "fingerprint", "_fingerprint"):
+        found = getattr(thing, name, None)
+        if callable(found):
+            try:
+                found = found(**(arguments or {}))
+            except DatasetError:
+                raise
+            except Exception as error:
+                raise DatasetError(
+                    f"The {name} of a dataset cannot be told: {type(error).__name__}: {error}"
+                ) from error
+        if isinstance(found, str | int) and not isinstance(found, bool) and str(found):
+            return str(found)[:_LONGEST]
+    return None
 
 
-def _plain_label(system: SystemSpec | Any) -> str:
-    if isinstance(system, SystemSpec):
-        return system.label or "+".join([system.name, *(step.name for step in system.steps)])
-    return str(_as_system(system).name)
+def source_of(path: Any) -> dict[str, Any] | None:
+    """Return name, size and SHA-256 of a dataset's file; None when there is no such file, which its loader will tell.
 
-
-def _unique(label: str, taken: Iterable[str]) -> str:
-    taken = set(taken)
-    number = 2
-    unique = label
-    while unique in taken:
-        unique = f"{label}#{number}"
-        number += 1
-    return unique
+    The name comes without its folders: where a file lies is nobody's business.
+    """
+    try:
+        file = Path(os.path.expanduser(path))
+        if not file.is_file():
+            return None
+        content = sha256()
+        with file.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                content.update(chunk)
+            size = stream.tell()
+    except (OSError, TypeError, ValueError):
+        return None
+    return {"file": file.name, "bytes": size, "sha256": content.hexdigest()}
 
 
 def _looks_like_path(catalog: Catalog, name: str) -> bool:

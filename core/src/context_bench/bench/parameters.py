@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from sys import float_info
 from types import UnionType
 from typing import Any
@@ -391,6 +392,11 @@ class SystemSpec:
     steps: tuple[SystemSpec, ...] = ()
 
     @property
+    def plain_label(self) -> str:
+        """Its label; else the names of its component and of those that it feeds."""
+        return self.label or "+".join((self.name, *(step.name for step in self.steps)))
+
+    @property
     def text(self) -> str:
         """The spec as it would be written, without its label."""
         options = ",".join(f"{key}={value}" for key, value in self.options.items())
@@ -416,6 +422,12 @@ class DatasetSpec:
     label: str | None = None
     split: str | None = None
     fields: Mapping[str, str] = Factory(dict)
+
+
+def numbered(label: str, mark: str) -> Iterator[str]:
+    """Yield a label, and then the label with numbers behind a mark: ``a``, ``a#2``, ``a#3`` and so on."""
+    yield label
+    yield from (f"{label}{mark}{number}" for number in count(2))
 
 
 def parse_system(text: str) -> SystemSpec:

@@ -1,22 +1,33 @@
-"""The planner: wires evaluators to each label as it is met, and sets them up, each once."""
+"""The plan of a run: which hooks and metrics take part, and which evaluators score a label.
+
+The planner wires evaluators to each label as it is met, and sets them up, each once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from attrs import evolve, frozen
 
-from context_bench.bench.identity import component_of, evaluator_parameters
+from context_bench.bench.baseline import settled
+from context_bench.bench.builders import component_of, describe_dataset, find_dataset, with_reader
 from context_bench.bench.requests import Request
-from context_bench.errors import ConfigurationError, PluginError, WiringError
+from context_bench.bench.run_parts import described_parts
+from context_bench.errors import ConfigurationError, PluginError, UnstorableError, WiringError
+from context_bench.metrics.registry import active_metrics
 from context_bench.plugins.catalog import Catalog, Component, edition
 from context_bench.plugins.component_metadata import Facts
-from context_bench.plugins.hooks import Hooks
+from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
+from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan, Decision, check_choice, plan_dataset
 from context_bench.protocols import Evaluator
 from context_bench.records import KeyMeaning
 from context_bench.runner.parts import LabelWiring, Scorer
+from context_bench.store.encoding import digest
 from context_bench.store.keys import evaluator_key
 from context_bench.store.rows import Label
 from context_bench.store.runfile import RunFile
@@ -26,6 +37,107 @@ if TYPE_CHECKING:
 
 OBJECT_RULE = "given as an object"
 """What stands in place of a wiring rule where ``evaluate()`` was given the evaluator itself."""
+
+
+def plan(
+    catalog: Catalog, request: Request, on_warning: Callable[[str], None] | None = None, labels: Iterable[str] = ()
+) -> dict[str, DatasetPlan]:
+    """Return the wiring plan of each dataset of a request, and of further labels, by label; only hooks that may change it are
+    loaded.
+
+    Raises:
+        ContextBenchError: A name is unknown, or the evaluators do not fit.
+    """
+    request = settled(catalog, request)
+    hooks = wiring_hooks(catalog, request, on_warning)
+    planner = Planner(catalog, request, hooks, on_warning)
+    for system in with_reader(catalog, request.systems, request.reader):
+        for step in (system, *system.steps):
+            component = catalog.find("systems", step.name).require_ok()
+            if component.facts is not None:
+                declared, more = component.facts.options, component.facts.more_options
+                read_options(declared, step.options, f"system {step.name}", os.environ, more=more)
+    for spec in request.datasets:
+        component, spec = find_dataset(catalog, spec)
+        facts, _ = describe_dataset(component.require_ok(), spec, planner.plans)
+        planner.know(facts)
+        planner.plan(facts.label)
+    for label in labels:
+        planner.plan(label)
+    return planner.plans
+
+
+def wiring_hooks(
+    catalog: Catalog, request: Request, warn: Callable[[str], None] | None, *, is_locked: bool = True
+) -> Hooks:
+    """Return those of the active hooks that do more than watch a run, loaded: the others have nothing to do where none is."""
+    active = known_hooks(catalog, request, warn, is_locked=is_locked)[0]
+    return Hooks([one for one in active if not one.said.only_watches], warn)
+
+
+def known_metrics(
+    catalog: Catalog, request: Request, warn: Callable[[str], None] | None = None
+) -> tuple[Request, dict[str, dict[str, Any]]]:
+    """Return a request without the metrics that its lock does not name, and what is recorded of the others of packages.
+
+    Raises:
+        ContextBenchError: A metric is unknown; or it is asked for by name, and not locked.
+    """
+    active, named = active_metrics(catalog, request.metrics, request.also_metrics, request.without)
+    told = {one.id: one.edition for one in active}
+    strange = _unlocked(request, "metrics", told, named)
+    if strange and warn is not None:
+        are = "is" if len(strange) == 1 else "are"
+        warn(f"{' and '.join(strange)} {are} not in {request.locked}, so this locked run does not load such a metric.")
+    kept = {name: one for name, one in told.items() if name not in strange}
+    return evolve(request, without=(*request.without, *strange)), kept
+
+
+def known_hooks(
+    catalog: Catalog, request: Request, warn: Callable[[str], None] | None = None, is_locked: bool = True
+) -> tuple[list[Component], dict[str, dict[str, Any]]]:
+    """Return the active hooks of a request, and what is recorded of them; nothing is imported.
+
+    Args:
+        catalog: What is installed.
+        request: The request.
+        warn: Is told of hooks that are left out.
+        is_locked: Whether the lock file counts, if there is one: then there are no others than those.
+
+    Raises:
+        ContextBenchError: A hook that is named cannot be used, or is not locked.
+    """
+    active = active_hooks(catalog, request.hooks)
+    named = {catalog.find("hooks", name).id for name in request.hooks}
+    strange = _unlocked(request, "hooks", described_hooks(active), named) if is_locked else []
+    for name in strange:
+        if warn is not None:
+            warn(f"The hook {name} is not in {request.locked}, so this locked run does not load it.")
+    active = [component for component in active if component.id not in strange]
+    return active, described_hooks(active)
+
+
+def _unlocked(
+    request: Request, kind: str, active: Mapping[str, Mapping[str, Any]], named: Collection[str]
+) -> list[str]:
+    """Return the ids of active hooks or metrics that the lock file of a request does not name; none where it has no such file."""
+    if request.locked is None:
+        return []
+    from context_bench.plugins.lock import unlocked
+
+    return unlocked(Path(request.locked), kind, active, named)
+
+
+def check_locked_parts(catalog: Catalog, request: Request) -> None:
+    """Hold the run parts of a request against its lock file, where it has one, before any of them is imported.
+
+    Raises:
+        LockDriftError: They differ.
+    """
+    if request.locked is not None:
+        from context_bench.plugins.lock import check_lock
+
+        check_lock(Path(request.locked), {}, parts=described_parts(catalog, request))
 
 
 @frozen(eq=False)
@@ -74,8 +186,12 @@ class Planner:
         hooks: May adjust a plan.
         on_warning: Is told what the user should know.
         store: Run file of a run that is resumed: what has a number there keeps it.
-        check: Is called with each label and plan; raises when the plan must not be used.
+        is_locked: Whether each plan must be what the request's lock file says, if it has one.
         reference: Whose responses stand in for gold answers; None without one, or until it is known.
+
+    Attributes:
+        plans: The plans made so far, by label.
+        wirings: The wirings made so far, by label.
     """
 
     def __init__(
@@ -85,10 +201,10 @@ class Planner:
         hooks: Hooks | None = None,
         on_warning: Callable[[str], None] | None = None,
         store: RunFile | None = None,
-        check: Callable[[DatasetPlan], None] | None = None,
+        is_locked: bool = False,
         reference: Reference | None = None,
     ) -> None:
-        self._check = check
+        self._lock = Path(request.locked) if is_locked and request.locked is not None else None
         self._catalog = catalog
         choice = request.choice(catalog)
         self._objects = _objects_in(request)
@@ -101,24 +217,16 @@ class Planner:
         self.reference = reference
         self._facts: dict[str, DatasetFacts] = {}
         self._ready: dict[str, _Ready] = {}
-        self._wirings: dict[str, LabelWiring] = {}
-        self._plans: dict[str, DatasetPlan] = {}
+        self.wirings: dict[str, LabelWiring] = {}
+        self.plans: dict[str, DatasetPlan] = {}
         self._warned: set[str] = set()
         self._store = store
         self._evaluator_numbers = {entry["id"]: entry["number"] for entry in store.evaluators()} if store else {}
         self._label_numbers = {label.label: label.number for label in store.labels()} if store else {}
         check_choice(catalog, self._choice)
-        self._check_options()
-
-    @property
-    def plans(self) -> Mapping[str, DatasetPlan]:
-        """The plans made so far, by label."""
-        return self._plans
-
-    @property
-    def wirings(self) -> Mapping[str, LabelWiring]:
-        """The wirings made so far, by label."""
-        return self._wirings
+        for name in request.options:
+            if not catalog.named("evaluators", name):
+                raise catalog.unknown("evaluators", name)
 
     @property
     def controllers(self) -> list[Any]:
@@ -138,7 +246,7 @@ class Planner:
     def attach(self, store: RunFile) -> None:
         """Record the wirings made so far, and those still to come, in a run file."""
         self._store = store
-        for wiring in self._wirings.values():
+        for wiring in self.wirings.values():
             self._record(wiring)
 
     def plan(self, label: str) -> DatasetPlan:
@@ -147,18 +255,20 @@ class Planner:
         Raises:
             ContextBenchError: The evaluators do not fit, or one of them cannot be used.
         """
-        if label not in self._plans:
+        if label not in self.plans:
             plan = plan_dataset(self._catalog, self._dataset(label), self._choice)
             if self._hooks is not None:
                 plan = self._hooks.adjust_wiring(plan)
-            if self._check is not None:
-                self._check(plan)
+            if self._lock is not None:
+                from context_bench.plugins.lock import check_lock
+
+                check_lock(self._lock, {label: plan.to_dict()})
             for warning in plan.warnings:
                 if warning not in self._warned:
                     self._warned.add(warning)
                     self.warn(warning)
-            self._plans[label] = plan
-        return self._plans[label]
+            self.plans[label] = plan
+        return self.plans[label]
 
     def wire(self, label: str) -> LabelWiring:
         """Return the wiring of a label with its evaluators set up, and record it in the run file.
@@ -166,8 +276,8 @@ class Planner:
         Raises:
             ContextBenchError: The evaluators do not fit, or one of them cannot be used.
         """
-        if label in self._wirings:
-            return self._wirings[label]
+        if label in self.wirings:
+            return self.wirings[label]
         if self.reference is not None and (base := self.reference.dataset_of(label)) is not None:
             return self._wired(self.reference.agreeing(self.wire(base), _number(self._label_numbers, label)))
         plan = self.plan(label)
@@ -180,17 +290,13 @@ class Planner:
                 f"(--prefix {owners[-1]}=other_)."
             )
         headline = _emitted_headline(self._headline(plan, scorers), plan, scorers)
-        wiring = LabelWiring(
-            _number(self._label_numbers, label),
-            label,
-            tuple(scorers),
-            headline,
-            _plan_record(plan, scorers) | {"headline": headline},
-        )
-        return self._wired(wiring)
+        record = plan.to_dict() | {"headline": headline}
+        for scorer in scorers:
+            record["evaluators"].setdefault(scorer.id, dict(scorer.provenance))
+        return self._wired(LabelWiring(_number(self._label_numbers, label), label, tuple(scorers), headline, record))
 
     def _wired(self, wiring: LabelWiring) -> LabelWiring:
-        self._wirings[wiring.label] = wiring
+        self.wirings[wiring.label] = wiring
         self._record(wiring)
         return wiring
 
@@ -237,7 +343,7 @@ class Planner:
 
     def _set_up(self, name: str, evaluator: Evaluator, component: Component | None) -> None:
         version = component.said.version if component else str(getattr(evaluator, "version", ""))
-        key = evaluator_key(name, version, evaluator_parameters(evaluator))
+        key = evaluator_key(name, version, _parameters_of(evaluator))
         self._ready[name] = _Ready(_number(self._evaluator_numbers, name), name, evaluator, key, component)
 
     def _headline(self, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:
@@ -251,11 +357,6 @@ class Planner:
 
     def _options_of(self, component: Component) -> Mapping[str, Any]:
         return {**self._options.get(component.name, {}), **self._options.get(component.id, {})}
-
-    def _check_options(self) -> None:
-        for name in self._options:
-            if not self._catalog.named("evaluators", name):
-                raise self._catalog.unknown("evaluators", name)
 
 
 def _objects_in(request: Request) -> list[Evaluator]:
@@ -317,13 +418,6 @@ def _collisions(scorers: Sequence[Scorer]) -> dict[str, list[str]]:
     return {key: names for key, names in owners.items() if len(names) > 1}
 
 
-def _plan_record(plan: DatasetPlan, scorers: Sequence[Scorer]) -> dict[str, Any]:
-    record = plan.to_dict()
-    for scorer in scorers:
-        record["evaluators"].setdefault(scorer.id, dict(scorer.provenance))
-    return record
-
-
 def _require_isolation(component: Component, evaluator: object) -> None:
     isolation = getattr(evaluator, "isolation", None)
     try:
@@ -335,3 +429,20 @@ def _require_isolation(component: Component, evaluator: object) -> None:
             f"{component.id} would run code that a model wrote, and no isolating sandbox was found here. Allow it with "
             f"--allow executes-model-code, or leave it out with --without {component.name}."
         )
+
+
+def _parameters_of(evaluator: Any) -> dict[str, Any]:
+    """Return every parameter of an evaluator that can change a score.
+
+    Its ``fingerprint()``, else its public attributes. When neither has a written form, a value that never repeats, so
+    that its scores are always computed anew.
+    """
+    fingerprint = getattr(evaluator, "fingerprint", None)
+    parameters = fingerprint() if callable(fingerprint) else fingerprint
+    if parameters is None:
+        parameters = {k: v for k, v in getattr(evaluator, "__dict__", {}).items() if not k.startswith("_")}
+    try:
+        digest(parameters)
+    except UnstorableError:
+        return {"unrepeatable": uuid4().hex}
+    return dict(parameters)

@@ -34,12 +34,13 @@ disable = ["rouge"]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from attrs import evolve
 
 from context_bench.bench.baseline import settled
-from context_bench.bench.parameters import SystemSpec, parse_pairs
+from context_bench.bench.parameters import SystemSpec, numbered, parse_pairs
 from context_bench.bench.requests import PARAMETERS, Request, called_here
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
@@ -259,8 +260,4 @@ def _label(url: str, taken: Sequence[str]) -> str:
     host = parts.netloc.rpartition("@")[2] or url
     path = parts.path.strip("/").removesuffix("v1").strip("/")
     with_path = f"{host}/{path}" if path else host
-    return next(
-        name
-        for name in (host, with_path, *(f"{with_path}-{number}" for number in range(2, 2 + len(taken))))
-        if name not in taken
-    )
+    return next(name for name in chain([host], numbered(with_path, "-")) if name not in taken)

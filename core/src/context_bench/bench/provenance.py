@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from context_bench import __version__
-from context_bench.bench.identity import unpaired
-from context_bench.errors import DatasetError
 from context_bench.plugins.catalog import Catalog
 from context_bench.records import REPORTED_CURRENCY
 from context_bench.store.reader import RunReader
@@ -23,8 +18,12 @@ from context_bench.store.rows import Label
 if TYPE_CHECKING:
     from context_bench.protocols import Metric
 
-_CHUNK = 1 << 20
-_LONGEST = 200
+ASKED = (
+    "model", "layout", "system_prompt", "prompt_template", "endpoint", "temperature", "top_p", "top_k", "seed", "stop",
+    "max_tokens", "max_completion_tokens", "context_tokens", "thinking_budget", "extra_body",
+)  # fmt: skip
+"""Options of endpoints that decide what is asked: layout, sampling and limits."""
+_NOT_SAMPLING = ("stream", "stream_options", "n", "user")
 
 
 def provenance(catalog: Catalog) -> dict[str, Any]:
@@ -133,49 +132,48 @@ def _pairs_of(store: RunReader, baseline: str) -> dict[str, Any]:
     return told | ({"unpaired": unequal} if unequal else {})
 
 
-def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str | None:
-    """Return the revision that a dataset or its loader tells, or None.
+def held_against(
+    labels: Sequence[str], baseline: str | None, descriptions: Sequence[Mapping[str, Any]]
+) -> dict[int, int]:
+    """Return the slots that are held against another baseline than the first, by slot: that with their own parameters.
 
-    It is an attribute ``revision`` or ``fingerprint`` (or ``_fingerprint``, as the library ``datasets`` has it): a text, or a
-    function that returns one. A loader's function is called with the loader's own arguments.
-
-    Raises:
-        DatasetError: The function failed.
+    Args:
+        labels: Labels of all systems, by slot.
+        baseline: Label of the first baseline.
+        descriptions: What is recorded of each system.
     """
-    for name in ("revision", "fingerprint", "_fingerprint"):
-        found = getattr(thing, name, None)
-        if callable(found):
-            try:
-                found = found(**(arguments or {}))
-            except DatasetError:
-                raise
-            except Exception as error:
-                raise DatasetError(
-                    f"The {name} of a dataset cannot be told: {type(error).__name__}: {error}"
-                ) from error
-        if isinstance(found, str | int) and not isinstance(found, bool) and str(found):
-            return str(found)[:_LONGEST]
-    return None
+    others = [slot for slot, label in enumerate(labels) if baseline is not None and label.startswith(f"{baseline}:")]
+    found = {slot: slot for slot in others}
+    for slot, description in enumerate(descriptions):
+        if slot not in found and labels[slot] != baseline and others:
+            main = descriptions[labels.index(str(baseline))]
+            if unpaired(description, main):
+                twins = [other for other in others if not unpaired(description, descriptions[other])]
+                found |= {slot: twins[0]} if twins else {}
+    return found
 
 
-def source_of(path: Any) -> dict[str, Any] | None:
-    """Return name, size and SHA-256 of a dataset's file; None when there is no such file, which its loader will tell.
+def unpaired(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return in what two systems are asked differently - layout, sampling, limits - as far as they say, by parameter."""
+    left, right = _asked(one), _asked(other)
+    if left is None or right is None:
+        return {}
+    return {
+        name: (left.get(name), right.get(name))
+        for name in dict.fromkeys([*left, *right])
+        if left.get(name) != right.get(name)
+    }
 
-    The name comes without its folders: where a file lies is nobody's business.
-    """
-    try:
-        file = Path(os.path.expanduser(path))
-        if not file.is_file():
-            return None
-        content = sha256()
-        size = 0
-        with file.open("rb") as stream:
-            while chunk := stream.read(_CHUNK):
-                content.update(chunk)
-                size += len(chunk)
-    except (OSError, TypeError, ValueError):
+
+def _asked(description: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the request parameters that a recorded system tells: those of the endpoint, which is a chain's last step."""
+    last = description["steps"][-1] if description.get("steps") else description
+    told = last.get("fingerprint")
+    if not isinstance(told, Mapping) or not {"model", "parameters"} <= told.keys():
         return None
-    return {"file": file.name, "bytes": size, "sha256": content.hexdigest()}
+    sampling = told["parameters"] if isinstance(told["parameters"], Mapping) else {}
+    asked = {name: told.get(name) for name in ASKED if name in told and name != "endpoint"}
+    return asked | {name: value for name, value in sampling.items() if name not in _NOT_SAMPLING}
 
 
 def _git_state() -> dict[str, Any] | None:

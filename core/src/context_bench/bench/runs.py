@@ -7,7 +7,6 @@ import sys
 import warnings as python_warnings
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -16,10 +15,9 @@ from weakref import finalize
 from attrs import evolve
 
 from context_bench.bench.entries import Examples
-from context_bench.bench.preparation import Place, prepare
-from context_bench.bench.provenance import provenance
+from context_bench.bench.parameters import numbered
 from context_bench.bench.requests import PARAMETERS, Request, called_here
-from context_bench.bench.run import Warnings, now
+from context_bench.bench.run import Place, Run, Warnings, now
 from context_bench.bench.run_parts import with_flags_of_parts
 from context_bench.errors import StoreError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, install_line
@@ -49,7 +47,7 @@ def run(
         RunStoppedError: The run ended early and can be resumed.
     """
     earlier = _earlier(map(Path, request.reuse)) if request.reuse else None
-    return prepare(catalog, request, _new(catalog, path), Warnings(on_warning)).execute(earlier)
+    return Run(catalog, request, Place(path), Warnings(on_warning)).execute(earlier)
 
 
 def resume(
@@ -86,9 +84,9 @@ def resume(
             f"{path} was written by evaluate() with objects that no file can keep: {', '.join(absent)}. {again}"
         )
     told = Warnings(on_warning)
-    prepared = prepare(catalog, request, _old(store), told)
-    _check_origins(store, prepared.streams, told)
-    return prepared.execute()
+    begun = Run(catalog, request, Place(path, store), told)
+    _check_origins(store, begun.streams, told)
+    return begun.execute()
 
 
 def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
@@ -108,7 +106,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
             told.warn(line)
     cache = None if arguments["cache_dir"] is None else Path(arguments["cache_dir"])
     earlier = _earlier([cache]) if cache is not None and cache.is_dir() else None
-    result = prepare(catalog, request, _place(catalog, request, cache), told).execute(earlier)
+    result = Run(catalog, request, _place(request, cache), told).execute(earlier)
     told.catch_up()  # on the caller's thread: a warning may be an error there
     return result
 
@@ -136,8 +134,7 @@ def run_path(request: Request) -> Path:
     ]
     slug = "-".join("".join(c if c.isalnum() else "-" for c in name).strip("-") for name in names)
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{slug[:60] or 'run'}"
-    stems = chain([stem], (f"{stem}-{number}" for number in count(2)))
-    return next(path for path in (Path("runs", f"{one}.sqlite") for one in stems) if not path.exists())
+    return next(path for one in numbered(stem, "-") if not (path := Path("runs", f"{one}.sqlite")).exists())
 
 
 def _earlier(places: Iterable[Path]) -> EarlierResponses:
@@ -175,35 +172,14 @@ def _first(dataset: Any) -> tuple[Any, ...]:
     return (dataset,) if isinstance(dataset, str) or not isinstance(dataset, Iterable) else (Examples(None, dataset),)
 
 
-def _new(catalog: Catalog, path: Path, owner: object = None) -> Place:
-    run_id = uuid4().hex
-
-    def create(recorded: Mapping[str, Any]) -> RunFile:
-        surroundings = provenance(catalog) if owner is None else {}
-        return RunFile.create(path, run_id, now(), recorded, surroundings)
-
-    return Place(run_id, create, None, owner)
-
-
-def _old(store: RunFile, keep: Callable[[Mapping[str, Any]], None] = lambda recorded: None) -> Place:
-    def go_on(recorded: Mapping[str, Any]) -> RunFile:
-        keep(recorded)
-        return store
-
-    return Place(store.run()["id"], go_on, store)
-
-
-def _place(catalog: Catalog, request: Request, cache: Path | None) -> Place:
+def _place(request: Request, cache: Path | None) -> Place:
     if request.run_file is not None:
         path = Path(request.run_file)
-        if not path.exists():
-            return _new(catalog, path)
-        store = RunFile.open(path)
-        return _old(store, store.keep_request)
+        return Place(path, RunFile.open(path), is_asked_anew=True) if path.exists() else Place(path)
     if cache is not None:
-        return _new(catalog, cache / f"{now().replace(':', '').replace('+0000', 'Z')}-{uuid4().hex[:8]}.sqlite")
+        return Place(cache / f"{now().replace(':', '').replace('+0000', 'Z')}-{uuid4().hex[:8]}.sqlite")
     folder = _TemporaryFolder()
-    return _new(catalog, folder.path / "run.sqlite", folder)
+    return Place(folder.path / "run.sqlite", owner=folder)
 
 
 class _TemporaryFolder:

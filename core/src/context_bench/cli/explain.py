@@ -57,7 +57,7 @@ def wiring(
 
     Nothing is imported. The exit code is 2 when a run on this dataset would stop.
     """
-    from context_bench.bench.preparation import known_hooks
+    from context_bench.bench.planner import known_hooks
     from context_bench.bench.project import flags_over, project_request
 
     project = load_project(project_path)

@@ -82,7 +82,8 @@ def run(
     Evaluators are wired from the datasets; `context-bench explain wiring` tells why.
     """
     from context_bench.bench import runs
-    from context_bench.bench.preparation import derived_lines, known_hooks, plan
+    from context_bench.bench.builders import derived_lines
+    from context_bench.bench.planner import known_hooks, plan
     from context_bench.bench.run_parts import described_parts
     from context_bench.plugins.wiring import broken_plugins
 
@@ -99,7 +100,7 @@ def run(
 
         check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
     if dry_run:
-        from context_bench.bench.identity import oracles
+        from context_bench.bench.builders import oracles
         from context_bench.cli.explain import show_hooks, show_parts, show_plan
 
         show_parts(parts)
@@ -139,7 +140,7 @@ def run(
 @click.option("--label", "labels", multiple=True, help="Lock a label that rows carry too; repeatable.")
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     """Write down which evaluators score which dataset, so that `run --locked` notices any change."""
-    from context_bench.bench.preparation import known_hooks, known_metrics, plan
+    from context_bench.bench.planner import known_hooks, known_metrics, plan
     from context_bench.bench.run_parts import described_parts
     from context_bench.plugins.lock import write_lock
 
