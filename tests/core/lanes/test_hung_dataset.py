@@ -13,7 +13,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, RunStoppedError
-from context_bench.runner import selection
+from context_bench.runner import job_source
 from context_bench.runs import open_run
 
 
@@ -36,7 +36,7 @@ class Hang:
 @pytest.fixture
 def hang(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hang]:
     hang = Hang()
-    monkeypatch.setattr(selection, "monotonic", hang.clock)
+    monkeypatch.setattr(job_source, "monotonic", hang.clock)
     yield hang
     hang.ended.set()
 

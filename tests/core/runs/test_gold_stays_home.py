@@ -14,8 +14,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
-from context_bench.runner.parts import Slot, Stream
-from context_bench.runner.selection import COLUMNS, EVERYTHING, INPUT, gold_sources, shown
+from context_bench.runner.parts import COLUMNS, EVERYTHING, INPUT, Slot, Stream, gold_sources, shown
 
 ROW = {
     "id": "1",

@@ -30,8 +30,8 @@ from context_bench.plugins.loading import load
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts
 from context_bench.protocols import BuiltSystem, System, Tokenizer
-from context_bench.runner.parts import Slot, Stream
-from context_bench.runner.selection import COLUMNS, EVERYTHING, INPUT, bounded, gold_sources, sight_of
+from context_bench.runner.job_source import bounded
+from context_bench.runner.parts import COLUMNS, EVERYTHING, INPUT, Slot, Stream, gold_sources
 from context_bench.runner.systems import (
     Chain,
     close_systems,
@@ -211,12 +211,17 @@ def system_reads(catalog: Catalog, system: Any) -> tuple[str, ...] | None:
 
 
 def system_sees(catalog: Catalog, system: Any) -> str:
-    """Return how much of an example a system that was named by a spec is shown; a chain sees what any of its steps does."""
+    """Return how much of an example a system that was named by a spec is shown; a chain sees what any of its steps does.
+
+    An attribute ``reads_gold`` or ``reads_columns`` of a system says more than its manifest.
+    """
     if isinstance(system, Chain):
         seen = [system_sees(catalog, step) for step in system.steps]
         return next((sight for sight in (EVERYTHING, COLUMNS) if sight in seen), INPUT)
     component = component_of(catalog, "systems", system)
-    return sight_of(system, bool(component and component.said.reads_gold))
+    if getattr(system, "reads_gold", bool(component and component.said.reads_gold)):
+        return EVERYTHING
+    return COLUMNS if getattr(system, "reads_columns", False) else INPUT
 
 
 def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:

@@ -41,9 +41,9 @@ from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.wiring import Choice
 from context_bench.protocols import AnswerSource, Metric
-from context_bench.runner.selection import ById, RandomSample, Selection
 
 if TYPE_CHECKING:
+    from context_bench.runner.job_source import Selection
     from context_bench.runner.parts import Slot
     from context_bench.runner.stored_jobs import Reference
 
@@ -309,9 +309,11 @@ class Request:
         given = [flag for flag, value in (("-n", self.limit), ("--sample", self.sample), ("--ids", self.ids)) if value]
         if len(given) > 1:
             raise ConfigurationError(f"{' and '.join(given)} exclude each other: each says which examples are taken.")
-        if self.sample:
-            return RandomSample(self.sample, self.seed)
-        return ById(self.ids) if self.ids else None
+        if not self.sample and not self.ids:
+            return None
+        from context_bench.runner.job_source import ById, RandomSample
+
+        return RandomSample(self.sample, self.seed) if self.sample else ById(self.ids)
 
     def reference_among(self, slots: Iterable[Slot], part: AnswerSource | None) -> Reference | None:
         """Return the system whose responses stand in for gold answers as a run part says; None when there is to be none."""

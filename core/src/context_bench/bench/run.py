@@ -37,9 +37,8 @@ from context_bench.protocols import Metric, Tokenizer
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, bill_of
-from context_bench.runner.job_source import Feed
-from context_bench.runner.parts import Slot, Stream, is_slow
-from context_bench.runner.selection import bounded, gold_among
+from context_bench.runner.job_source import Feed, bounded
+from context_bench.runner.parts import Slot, Stream, gold_among, is_slow
 from context_bench.runner.stopping import Breaker, Failures, Signals, Stop
 from context_bench.runner.systems import close_systems, endpoint_of, takes_turns, usual_workers
 from context_bench.runner.work import Loop, Workbench
@@ -224,13 +223,13 @@ class Run:
         unscored = self._unscored()
         asked = [slot for slot in slots if slot.source is None]
         find, keeps = earlier.find if earlier else None, request.keep_examples
-        of_run = asked, self.streams, wire, workbench, request.samples, store.finished, find, keeps, request.order
+        of_run = asked, self.streams, wire, workbench, request.samples, store, find, keeps, request.order
         feed = Feed(*of_run, transcripts, unscored, self._reference, request.patience)
         started = perf_counter()
         with self._shown(admission := self._admission(signals.stop), feed):
             loop = Loop(workbench, store, self._workers, signals, self._watch(), admission, request.deadline)
             try:
-                loop.run(feed.jobs(store))
+                loop.run(feed.jobs())
             finally:
                 if transcripts is not None:
                     transcripts.close()

@@ -1,110 +1,105 @@
-"""The feed: examples are pulled one by one, given an identity and keys, and become jobs."""
+"""The feed: examples are pulled one by one, given an identity and keys, and become jobs.
+
+Each keeps its place in the dataset, so that runs can be compared. What a dataset raises is told with its place, and one that
+hangs is left.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
+from queue import Empty, SimpleQueue
+from random import Random
 from tempfile import TemporaryFile
+from threading import Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from attrs import evolve
+from attrs import define, evolve, field, frozen
 
-from context_bench.errors import DatasetError, UnstorableError
-from context_bench.runner.parts import Job, LabelWiring, Slot, Stream
-from context_bench.runner.selection import called, chosen, name_of, named, shown
+from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
+from context_bench.runner.parts import Job, LabelWiring, Slot, Stream, shown
+from context_bench.runner.stopping import Raised, guarded, message_of
 from context_bench.runner.systems import takes_turns
-from context_bench.runner.work import Workbench
 from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
 from context_bench.store.keys import RowId, example_key, response_key
-from context_bench.store.reader import Further
 from context_bench.store.rows import StoredExample
-from context_bench.store.runfile import RunFile
 
 if TYPE_CHECKING:
     from context_bench.runner.conversation import Transcripts
     from context_bench.runner.stored_jobs import Reference
+    from context_bench.runner.work import Workbench
+    from context_bench.store.reader import Further
+    from context_bench.store.runfile import RunFile
 
 _REMEMBERED_IDS = 50_000
 _WORTH_TELLING = 2.0
-_NOTHING: tuple[Any, ...] = (1 << 64, b"")
+_NOTHING = (1 << 64, b"", b"")
 _CONTENT = 64
 """Bits of an example's key that tell two examples with one id apart."""
+_END, _LATE = object(), Raised(TimeoutError())
+_TICK = 0.25
+"""Seconds after which a wait looks up: on Windows a Ctrl-C ends no wait."""
 
-Done = Iterator[tuple[Any, ...]]
+Placed = tuple[int, Mapping[str, Any]]
+"""An example behind its place."""
 
 
+@define(eq=False)
 class Feed:
     """Turns streams of examples into jobs.
 
-    Args:
+    Attributes:
         slots: The systems.
         streams: The datasets.
         wire: Returns the wiring of a label; called once for each, before the first job of its rows.
         workbench: Counts tokens.
         samples: How often each example is given to each system.
-        done: Returns the packed identities and response keys of rows that are done already, in canonical order.
+        store: The run file; rows that are done in it are not done again.
         reuse: Finds a response of an earlier run by its key: (output, latency), or None.
         keep_bodies: Whether examples are stored whole.
-        reference: The system whose responses stand in for gold answers; it is asked twice where there is none.
         order: ``"interleaved"`` gives each example to all systems before the next example, so that no system meets a
             warmer server than another; ``"system"`` gives all examples to one system before the next system.
-        transcripts: Keeps the turns of conversations.
+        transcripts: Keeps the turns of conversations; None where no system is asked turn by turn.
         unscored: Evaluators that have said nothing of a response that is done, by its packed identity: they get it again.
+        reference: The system whose responses stand in for gold answers; it is asked twice where there is none.
         timeout: Seconds that a dataset may take for one example; None for any.
+        skipped: Rows that were done already.
     """
 
-    def __init__(
-        self,
-        slots: Iterable[Slot],
-        streams: Iterable[Stream],
-        wire: Callable[[str], LabelWiring],
-        workbench: Workbench,
-        samples: int = 1,
-        done: Callable[[], Done] = lambda: iter(()),
-        reuse: Callable[[bytes], tuple[Mapping[str, Any], float] | None] | None = None,
-        keep_bodies: bool = True,
-        order: str = "interleaved",
-        transcripts: Transcripts | None = None,
-        unscored: Mapping[int, Collection[int]] | None = None,
-        reference: Reference | None = None,
-        timeout: float | None = None,
-    ) -> None:
-        self._timeout = timeout
-        self._slots = tuple(slots)
-        self._streams = tuple(streams)
-        self._stream_of = {stream.number: stream for stream in self._streams}
-        self._wire = wire
-        self._workbench = workbench
-        self._samples = samples
-        self._done = done
-        self._changed: set[tuple[int, int]] = set()
-        self._reuse = reuse
-        self._keep_bodies = keep_bodies
-        self._reference = reference
-        self._in_turn = order == "system" and len(self._slots) > 1
-        self._unscored = unscored or {}
-        self._transcripts = transcripts
-        self._talking = {slot.number for slot in self._slots if transcripts is not None and takes_turns(slot.system)}
-        self._wirings: dict[str, LabelWiring] = {}
-        self.skipped = 0
-        self._pulls: tuple[Stream, float] | None = None
+    _slots: Sequence[Slot]
+    _streams: Sequence[Stream]
+    _wire: Callable[[str], LabelWiring]
+    _workbench: Workbench
+    _samples: int
+    _store: RunFile
+    _reuse: Callable[[bytes], tuple[Mapping[str, Any], float] | None] | None
+    _keep_bodies: bool
+    _order: str
+    _transcripts: Transcripts | None
+    _unscored: Mapping[int, Collection[int]]
+    _reference: Reference | None
+    _timeout: float | None
+    skipped: int = field(default=0, init=False)
+    _changed: set[tuple[int, int]] = field(factory=set, init=False)
+    _wirings: dict[str, LabelWiring] = field(factory=dict, init=False)
+    _pulls: tuple[Stream, float] | None = field(default=None, init=False)
 
-    def jobs(self, store: RunFile | None = None) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Job]:
         """Yield the jobs that are still to be done.
 
         Raises:
             DatasetError: A dataset cannot be read or a row is no example.
             ContextBenchError: The wiring of a label failed.
         """
-        if not self._in_turn:
-            yield from self._pass(self._slots, self._read(store), store)
+        if self._order != "system" or len(self._slots) == 1:
+            yield from self._pass(self._slots, self._read())
             return
-        with Spool() as spool:
-            first, *others = self._slots
-            yield from self._pass((first,), spool.keep(self._read(store)), store)
-            for slot in others:
-                yield from self._pass((slot,), spool, store)
+        with TemporaryFile("w+", encoding="utf-8", newline="\n") as spool:
+            for number, slot in enumerate(self._slots):
+                yield from self._pass([slot], _again(spool) if number else _keep(self._read(), spool))
 
     @property
     def waiting(self) -> str | None:
@@ -113,7 +108,7 @@ class Feed:
         seconds = monotonic() - since
         return f"{seconds:.0f} s so far for {called(stream)}" if stream and seconds >= _WORTH_TELLING else None
 
-    def _read(self, store: RunFile | None) -> Iterator[Fed]:
+    def _read(self) -> Iterator[Fed]:
         for stream in self._streams:
             length = 0
             names = _Names(stream)
@@ -138,37 +133,35 @@ class Feed:
             self._pulls = None
             if not length:
                 raise DatasetError(f"{named(stream)} is empty: it gave no example.")
-            if store is not None:
-                store.close_dataset(stream.number, length, content.digest())
+            self._store.close_dataset(stream.number, length, content.digest())
 
-    def _pass(self, slots: Sequence[Slot], examples: Iterable[Fed], store: RunFile | None) -> Iterator[Job]:
-        done = self._done()
-        number, known, *held = next(done, _NOTHING)
+    def _pass(self, slots: Sequence[Slot], examples: Iterable[Fed]) -> Iterator[Job]:
+        streams, reference = {stream.number: stream for stream in self._streams}, self._reference
+        done = self._store.finished()
+        number, known, held = next(done, _NOTHING)
         for fed in examples:
             dataset, position, _, label, key, example = fed
             wiring = self._wirings.get(label) or self._wiring(label)
-            if self._reference is not None and self._reference.is_needed(wiring, example):
-                wiring = self._wiring(self._reference.name(label))
+            if reference is not None and reference.is_needed(wiring, example):
+                wiring = self._wiring(reference.name(label))
             stored: StoredExample | None = None
             tokens = None
             for slot in slots:
-                sent = shown(slot, self._stream_of[dataset], example)
+                sent = shown(slot, streams[dataset], example)
                 seen = key if slot.reads is None and sent is example else example_key(sent, slot.reads)
-                for sample in range(self._samples_of(slot, wiring)):
-                    identity = RowId(dataset, position, slot.number, sample)
+                samples = self._samples
+                if reference is not None:
+                    samples = reference.samples_of(slot.number, wiring.label, samples)
+                for sample in range(samples):
+                    row = RowId(dataset, position, slot.number, sample)
                     response = response_key(slot.key, seen, sample)
-                    packed = identity.pack()
+                    packed = row.pack()
                     while number < packed:
-                        number, known, *held = next(done, _NOTHING)
-                    is_answered = number == packed and known == response
-                    if is_answered and store is not None and self._has_changed(fed, held):
-                        said = from_json(store.output(packed))
-                        yield Job(identity, slot, wiring, example, response, 0, key, self._stored(fed, wiring), said)
-                        continue
-                    if is_answered:
-                        self.skipped += 1
-                        if packed in self._unscored and store is not None:
-                            yield self._again(store, identity, slot, wiring, fed, response)
+                        number, known, held = next(done, _NOTHING)
+                    if number == packed and known == response:
+                        job = self._scored_again(Job(row, slot, wiring, example, response, 0, key), fed, held != key)
+                        if job is not None:
+                            yield job
                         continue
                     if tokens is None:
                         tokens = self._workbench.input_tokens(example)
@@ -176,10 +169,10 @@ class Feed:
                     output, latency = None, 0.0
                     if self._reuse is not None and slot.shared:
                         output, latency = self._reuse(response) or (None, 0.0)
-                    job = Job(
-                        identity, slot, wiring, example, response, tokens, key, stored, output, latency, shown=sent
-                    )
-                    yield self._with_transcript(job, seen) if slot.number in self._talking and output is None else job
+                    job = Job(row, slot, wiring, example, response, tokens, key, stored, output, latency, shown=sent)
+                    if self._transcripts is not None and output is None and takes_turns(slot.system):
+                        job = self._with_transcript(job, seen)
+                    yield job
                     stored = None
 
     def _with_transcript(self, job: Job, seen: bytes) -> Job:
@@ -190,11 +183,24 @@ class Feed:
             return job
         return evolve(job, transcript=self._transcripts.of(job.id, job.slot.key, seen))
 
-    def _again(self, store: RunFile, row: RowId, slot: Slot, wiring: LabelWiring, fed: Fed, response: bytes) -> Job:
-        """Return the job of the evaluators that an earlier session did not wait for."""
-        output = store.output(row.pack())
-        wanted = tuple(scorer for scorer in wiring.scorers if scorer.number in self._unscored[row.pack()])
-        return Job(row, slot, wiring, fed.example, response, 0, fed.key, output=from_json(output), only=wanted)
+    def _scored_again(self, job: Job, fed: Fed, is_changed: bool) -> Job | None:
+        """Return the job with the response of a row that is done, if there is something to score; None if not.
+
+        The example may not be the one that was answered: its gold differs, for a system that is not shown it. Else it is for
+        the evaluators that an earlier session did not wait for.
+        """
+        if is_changed:
+            self._changed.add(fed[:2])  # the first of its rows writes it anew
+        number = job.id.pack()
+        if fed[:2] in self._changed:
+            job.stored = self._stored(fed, job.wiring)
+        else:
+            self.skipped += 1
+            if number not in self._unscored:
+                return None
+            job.only = job.wiring.numbered(self._unscored[number])
+        job.output = from_json(self._store.output(number))
+        return job
 
     def _stored(self, fed: Fed, wiring: LabelWiring) -> StoredExample:
         """Return the example as it is written, before the first row of it that is not done."""
@@ -203,18 +209,6 @@ class Feed:
         except UnstorableError as error:
             raise DatasetError(f"Row {fed.position} of dataset {fed.label!r} cannot be stored: {error}") from error
         return StoredExample(fed.dataset, fed.position, fed.name, wiring.number, fed.key, body)
-
-    def _samples_of(self, slot: Slot, wiring: LabelWiring) -> int:
-        if self._reference is None:
-            return self._samples
-        return self._reference.samples_of(slot.number, wiring.label, self._samples)
-
-    def _has_changed(self, fed: Fed, held: Sequence[bytes]) -> bool:
-        """Whether an example is not the one that was answered: its gold differs, for a system that is not shown it."""
-        place = (fed.dataset, fed.position)
-        if held and held[0] != fed.key:
-            self._changed.add(place)  # the first of its rows writes it anew
-        return place in self._changed
 
     def _wiring(self, label: str) -> LabelWiring:
         if label not in self._wirings:
@@ -233,28 +227,18 @@ class Fed(NamedTuple):
     example: Mapping[str, Any]
 
 
-class Spool:
-    """Keeps examples in a temporary file, for the passes of further systems."""
+def _keep(examples: Iterable[Fed], spool: IO[str]) -> Iterator[Fed]:
+    """Yield examples, and keep each for the passes of further systems."""
+    for fed in examples:
+        spool.write(to_json(list(fed)) + "\n")
+        yield fed
 
-    def __init__(self) -> None:
-        self._file = TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 - closed in __exit__
 
-    def __enter__(self) -> Spool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def keep(self, examples: Iterable[Fed]) -> Iterator[Fed]:
-        """Yield the examples, and keep each."""
-        for fed in examples:
-            self._file.write(to_json(list(fed)) + "\n")
-            yield fed
-
-    def __iter__(self) -> Iterator[Fed]:
-        self._file.seek(0)
-        for line in self._file:
-            yield Fed(*from_json(line))
+def _again(spool: IO[str]) -> Iterator[Fed]:
+    """Yield the examples that are kept."""
+    spool.seek(0)
+    for line in spool:
+        yield Fed(*from_json(line))
 
 
 class _Names:
@@ -283,6 +267,8 @@ class _Names:
         if len(self._seen) < _REMEMBERED_IDS or name in self._seen:
             return self._seen.setdefault(name, place)
         if self._further is None:
+            from context_bench.store.reader import Further
+
             self._further = Further()
         return self._further.setdefault(name, place)
 
@@ -292,3 +278,175 @@ def _label(stream: Stream, example: Mapping[str, Any]) -> str:
         return stream.label
     found = example.get("dataset")
     return found if isinstance(found, str) and found else stream.fallback
+
+
+def name_of(example: Mapping[str, Any], position: int) -> str:
+    """Return what an example is called wherever a person sees it: its id as text.
+
+    An id that is no text is written as JSON, so that ``7`` and ``"7"`` have one name and do not go together in a dataset. An
+    example without one is called ``#<position>``; a given id that begins with ``#`` gets one more, so that the two never
+    collide.
+    """
+    given = example.get("id")
+    if given is None:
+        return f"#{position}"
+    name = given if isinstance(given, str) else to_json(given)
+    return f"#{name}" if name.startswith("#") else name
+
+
+@frozen
+class RandomSample:
+    """Takes ``size`` examples at random, the same ones for the same seed and dataset, in the order of the dataset.
+
+    The dataset is read to its end, and never more than the sample is kept (Vitter's algorithm R, 1985).
+    """
+
+    size: int
+    seed: int = 0
+
+    def of(self, examples: Iterable[Placed]) -> Iterable[Placed]:
+        """Return the sample."""
+        chance = Random(self.seed)
+        kept: list[Placed] = []
+        for seen, placed in enumerate(examples):
+            if seen < self.size:
+                kept.append(placed)
+            elif (place := chance.randrange(seen + 1)) < self.size:
+                kept[place] = placed
+        return sorted(kept, key=lambda placed: placed[0])
+
+
+@frozen
+class ById:
+    """Takes the examples with these names, as results show them; ``#7`` is the one in place 7, which has no id of its own."""
+
+    ids: tuple[str, ...]
+
+    def of(self, examples: Iterable[Placed]) -> Iterator[Placed]:
+        """Yield them in the order of the dataset.
+
+        Raises:
+            DatasetError: The dataset has no such example.
+        """
+        wanted, missing = set(self.ids), dict.fromkeys(self.ids)
+        for position, example in examples:
+            name = name_of(example, position)
+            if name in wanted:
+                missing.pop(name, None)
+                yield position, example
+        if missing:
+            raise DatasetError(f"The dataset has no example {', '.join(map(repr, missing))} (--ids).")
+
+
+Selection = RandomSample | ById
+
+
+def chosen(stream: Stream, timeout: float | None = None) -> Iterable[Placed]:
+    """Return the examples that a run takes of a dataset, each behind its place.
+
+    Args:
+        stream: The dataset.
+        timeout: Seconds that it may take for one example; None for any. With a timeout it is read on a thread of its own,
+            which is left behind when it hangs and keeps no process alive.
+
+    Raises:
+        DatasetError: It cannot be read, or did not give an example in time; raised while it is read.
+    """
+    examples = _pulled(stream.examples)
+    placed = _placed(stream, examples if timeout is None else _elsewhere(examples, timeout), timeout)
+    return placed if stream.selection is None else stream.selection.of(placed)
+
+
+def _placed(stream: Stream, examples: Iterator[Any], timeout: float | None) -> Iterator[Placed]:
+    for position, found in enumerate(examples):
+        if isinstance(found, Raised):
+            where = f"after row {position - 1}" if position else "at its beginning"
+            if found is _LATE:
+                raise _hangs(named(stream), f"{where}: it gave no example", timeout)
+            error = found.error
+            if isinstance(error, ContextBenchError):
+                raise error
+            kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+            raise DatasetError(f"{named(stream)} cannot be read {where}: {kind}{message_of(error)}") from error
+        yield position, found
+
+
+def _pulled(examples: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
+    """Yield examples; at last what the dataset raised, if it did."""
+    found = source = guarded(iter, examples)
+    while not isinstance(found, Raised):
+        found = guarded(next, source, _END)
+        if found is _END:
+            return
+        yield found
+    if found is source:
+        yield found
+
+
+def _elsewhere(source: Iterator[Any], timeout: float) -> Iterator[Any]:
+    """Yield what a source gives, pulled on a thread of its own, never one more than is asked for; or :data:`_LATE`."""
+    wanted: SimpleQueue[bool] = SimpleQueue()
+    given: SimpleQueue[Any] = SimpleQueue()
+
+    def pull() -> None:
+        while wanted.get():
+            given.put(next(source, _END))
+
+    Thread(target=pull, name="context-bench-dataset", daemon=True).start()
+    try:
+        wanted.put(True)
+        while (found := _received(given, timeout)) is not _END:
+            yield found
+            wanted.put(True)
+    finally:
+        wanted.put(False)
+
+
+def _received(given: SimpleQueue[Any], timeout: float) -> Any:
+    """Return what is put into a queue within so many seconds; else :data:`_LATE`."""
+    until = monotonic() + timeout
+    while (left := until - monotonic()) > 0:
+        with suppress(Empty):
+            return given.get(timeout=min(left, _TICK))
+    return _LATE
+
+
+def bounded(load: Callable[[], Any], timeout: float | None, name: str) -> Any:
+    """Return what a function returns that loads something of a dataset, within so many seconds.
+
+    Args:
+        load: The function. With a timeout it is called on a thread of its own, which is left behind when it hangs.
+        timeout: Seconds that it may take; None for any.
+        name: What the dataset is called.
+
+    Raises:
+        DatasetError: It took longer. Whatever the function raises is raised, too.
+    """
+    if timeout is None:
+        return load()
+    out = sys.stdout
+    found = next(_elsewhere(map(guarded, [load]), timeout))
+    if found is _LATE:
+        sys.stdout = out  # whoever imports a package has put another one in its place
+        raise _hangs(f"{name[:1].upper()}{name[1:]}", "before its first row: it was not loaded", timeout)
+    if isinstance(found, Raised):
+        raise found.error
+    return found
+
+
+def _hangs(name: str, how: str, timeout: float | None) -> DatasetError:
+    return DatasetError(
+        f"{name} hangs {how} within {timeout:g} seconds (--dataset-timeout). Mend what it reads from, or allow it more."
+    )
+
+
+def named(stream: Stream) -> str:
+    """Return what a stream is called at the beginning of a sentence; its own name keeps its letters."""
+    name = called(stream)
+    return name[:1].upper() + name[1:]
+
+
+def called(stream: Stream) -> str:
+    """Return what a stream is called within a sentence."""
+    name = stream.label or stream.fallback
+    return f"dataset {name!r}" if name else "the dataset"

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve, frozen
 
+from context_bench.answers import REFERENCE_FIELDS
+from context_bench.errors import ConfigurationError
 from context_bench.protocols import Evaluator, System
 from context_bench.records import ANY_KEY, KeyMeaning
-from context_bench.runner.selection import Selection
 from context_bench.store.encoding import isolate
 from context_bench.store.keys import RowId, agreement_key, example_key
 from context_bench.store.rows import StoredExample
 
 if TYPE_CHECKING:
     from context_bench.runner.conversation import Transcript
+    from context_bench.runner.job_source import Selection
 
 
 @frozen(eq=False)
@@ -34,7 +36,7 @@ class Slot:
         owned: Whether the run made the system itself, and so closes it when it ends.
         model: Name of the model that it asks; None when it names none.
         max_tokens: Tokens of its longest answer; None when nobody knows.
-        sees: How much of an example it is shown: see :func:`context_bench.runner.selection.shown`.
+        sees: How much of an example it is shown: see :func:`shown`.
         source: Number of the slot whose rows its own rows are derived from; None for a system that is asked.
     """
 
@@ -167,6 +169,10 @@ class LabelWiring:
             return self
         return evolve(self, scorers=tuple(scorer for scorer in self.scorers if not scorer.agrees))
 
+    def numbered(self, numbers: Collection[int]) -> tuple[Scorer, ...]:
+        """Return the scorers with these numbers."""
+        return tuple(scorer for scorer in self.scorers if scorer.number in numbers)
+
     @property
     def keys(self) -> dict[str, KeyMeaning]:
         """What the keys of these rows mean."""
@@ -287,3 +293,80 @@ def slow_scorers(job: Job, is_timed: bool = False) -> list[Scorer]:
 def needs_lanes(job: Job) -> bool:
     """Whether a job is not to be done on the caller's thread."""
     return (job.output is None and is_async(job.slot)) or bool(slow_scorers(job))
+
+
+INPUTS = ("id", "context", "question", "messages", "region", "tools", "turns", "multi_turn", "choices")
+"""The fields of an example that are its input, where its dataset's manifest names none."""
+
+GOLD = (*REFERENCE_FIELDS, "correct_letter")
+"""The fields of an example that are its right answer, whatever its dataset says."""
+
+_MARKS = ("has_answer", "is_answer", "is_correct", "is_supporting")
+_AS_THEY_ARE = ("id", "context", "question", "messages", "tools")
+"""Fields in which an entry called ``answer`` is none: recorded sessions, the schema of a tool."""
+
+EVERYTHING, COLUMNS, INPUT = "everything", "columns", "inputs"
+
+
+def shown(slot: Slot, stream: Stream, example: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a system is given of an example.
+
+    A system that was named by a spec is given the input fields and those that it declares to read, gold left out; one that
+    looks its answers up among the columns is given all but the gold; one that declares to read gold, and an object that the
+    caller made, are given everything.
+    """
+    if slot.sees == EVERYTHING:
+        return example
+    gold = {*GOLD, *stream.gold}
+    if slot.sees == COLUMNS:
+        return {name: value for name, value in example.items() if name not in gold}
+    names = {*(stream.inputs or INPUTS), *stream.more_inputs, *(slot.reads or ())} - gold
+    inside = {*gold, *_MARKS}
+    return {
+        name: value if name in _AS_THEY_ARE else without_gold(value, inside)
+        for name, value in example.items()
+        if name in names
+    }
+
+
+def gold_among(stream: Stream) -> list[str]:
+    """Return the fields that the caller would let systems see, and that stay home because they are gold."""
+    return [name for name in stream.more_inputs if name in GOLD or name in stream.gold]
+
+
+def without_gold(value: Any, gold: Collection[str]) -> Any:
+    """Return a value without the entries of gold names in the mappings inside of it: the answer of a turn, the mark of a choice.
+
+    >>> without_gold([{"role": "user", "content": "Hi", "answer": "Hello"}], {"answer"})
+    [{'role': 'user', 'content': 'Hi'}]
+    """
+    if isinstance(value, Mapping):
+        return {name: without_gold(one, gold) for name, one in value.items() if name not in gold}
+    if isinstance(value, list | tuple):
+        return [without_gold(one, gold) for one in value]
+    return value
+
+
+def gold_sources(fields: Mapping[str, str], gold: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the columns that gold fields are taken from: gold as well, under their own names.
+
+    Args:
+        fields: Source of a field by its name, as ``--field`` gives them.
+        gold: Gold fields of the dataset.
+
+    Raises:
+        ConfigurationError: Another field is taken from what gold is a part of.
+
+    >>> gold_sources({"answer": "outputs.0", "question": "q"})
+    ('outputs.0', 'outputs')
+    """
+    targets = {*GOLD, *gold}
+    sources = [source for target, source in fields.items() if target in targets]
+    for target, source in fields.items():
+        within = [one for one in sources if one.startswith(f"{source}.")] if target not in targets else []
+        if within:
+            raise ConfigurationError(
+                f"--field {target}={source} would show systems the answer, which is {within[0]!r} inside of {source!r}. Take "
+                f"a part of it: {target}={source}.NAME."
+            )
+    return tuple(dict.fromkeys(name for source in sources for name in (source, source.partition(".")[0])))

@@ -12,9 +12,9 @@ gold answer, and what stands in for it, says a run part.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import define, evolve, frozen
 
@@ -22,21 +22,21 @@ from context_bench.answers import REFERENCE_FIELDS
 from context_bench.errors import StoreError
 from context_bench.protocols import AnswerSource, DerivedSlot, System
 from context_bench.records import AGREEMENT
-from context_bench.runner.parts import Job, LabelWiring, Scorer, Slot, Stream
-from context_bench.runner.selection import shown
+from context_bench.runner.parts import Job, LabelWiring, Scorer, Slot, Stream, shown
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import from_json, isolate
 from context_bench.store.keys import RowId, derived_key, example_key, example_of, response_key, score_key
-from context_bench.store.questions import examples, response_keys, responses_of, responses_to_score
+from context_bench.store.questions import examples, response_keys, responses_to_score
 from context_bench.store.reader import RunReader
 
 _MARK = " (agreement)"
 
 
+@define(eq=False)
 class Again:
     """Turns the responses of a run file into jobs that score them, and never ask a system.
 
-    Args:
+    Attributes:
         store: The run file; its examples must have been kept whole.
         slots: The systems of the run; only their names and places count.
         wire: Returns the wiring of a label.
@@ -45,23 +45,12 @@ class Again:
         agreement_only: Whether to leave all scorers alone but those that wait for the reference's responses.
     """
 
-    def __init__(
-        self,
-        store: RunReader,
-        slots: Iterable[Slot],
-        wire: Callable[[str], LabelWiring],
-        force: bool = False,
-        reference: Reference | None = None,
-        agreement_only: bool = False,
-    ) -> None:
-        self._store = store
-        self._slots = {slot.number: slot for slot in slots}
-        self._labels = {label.number: label.label for label in store.labels()}
-        self._wire = wire
-        self._force = force
-        self._reference = reference
-        self._agreement_only = agreement_only
-        self.skipped = 0
+    _store: RunReader
+    _slots: Iterable[Slot]
+    _wire: Callable[[str], LabelWiring]
+    _force: bool = False
+    _reference: Reference | None = None
+    _agreement_only: bool = False
 
     def jobs(self) -> Iterator[Job]:
         """Yield a job for each response that an evaluator has not scored as it is now.
@@ -75,51 +64,51 @@ class Again:
             yield from self._jobs(reader)
 
     def _jobs(self, reader: RunReader) -> Iterator[Job]:
+        labels = {label.number: label.label for label in self._store.labels()}
+        slots = {slot.number: slot for slot in self._slots}
         place, plain, agreed = None, _NO_EXAMPLE, _NO_EXAMPLE
-        references = _Responses(reader, self._reference)
         for number, group in groupby(responses_to_score(reader), key=itemgetter(0)):
             lines = list(group)
             _, key, output, digest, label, body, *_ = lines[0]
-            identity = RowId.unpack(number)
-            wiring = self._wire(self._labels[label])
-            kinds = [agrees for agrees in (False, True) if any(scorer.agrees == agrees for scorer in wiring.scorers)]
-            if self._agreement_only and True not in kinds:
-                continue
-            if place != identity[:2]:
-                place, plain = identity[:2], _Seen.of(self._example(body))
-                agreed = references.answer(number, plain) if True in kinds else plain
+            row, wiring = RowId.unpack(number), self._wire(labels[label])
+            kinds = {scorer.agrees for scorer in wiring.scorers if scorer.agrees or not self._agreement_only}
+            if kinds and place != row[:2]:
+                place, example = row[:2], self._example(body)
+                plain = _Seen(example, example_key(example))
+                agreed = self._agreed(reader, number, plain) if True in kinds else plain
             before = {line[6]: line[7:] for line in lines}
-            jobs = []
-            for agrees in kinds[-1:] if self._agreement_only else kinds:
-                seen = self._unless_itself(agreed, identity) if agrees else plain
-                job = Job(
-                    id=identity,
-                    slot=self._slots[identity.slot],
-                    wiring=wiring,
-                    example=seen.example,
-                    key=key,
-                    input_tokens=0,
-                    example_key=seen.key,
-                    output=from_json(output),
-                    agrees=agrees,
-                    unscored=seen.unscored,
-                )
-                wanted = tuple(
+            for agrees in sorted(kinds):
+                seen = self._unless_itself(agreed, row) if agrees else plain
+                found = from_json(output)
+                job = Job(row, slots[row.slot], wiring, seen.example, key, 0, seen.key, output=found, agrees=agrees)
+                job.unscored = seen.unscored
+                job.only = tuple(
                     scorer
                     for scorer in wiring.scorers
                     if scorer.agrees == agrees
                     and (self._force or _is_stale(scorer, before.get(scorer.number), job, digest))
                 )
-                if wanted:
-                    jobs.append(evolve(job, only=wanted))
-            self.skipped += not jobs
-            yield from jobs
+                if job.only:
+                    yield job
 
-    def _unless_itself(self, seen: _Seen, identity: RowId) -> _Seen:
+    def _unless_itself(self, seen: _Seen, row: RowId) -> _Seen:
         """Return what a row is held against: the reference's first response not against itself."""
-        if self._reference is None or (identity.slot, identity.sample) != (self._reference.slot, 0):
+        if self._reference is None or (row.slot, row.sample) != (self._reference.slot, 0):
             return seen
-        return evolve(seen, unscored="it is the reference itself")
+        return seen._replace(unscored="it is the reference itself")
+
+    def _agreed(self, reader: RunReader, number: int, plain: _Seen) -> _Seen:
+        """Return the example of a row with the reference's first response in the place of the answer."""
+        if self._reference is None:
+            return plain
+        first = RowId.unpack(number)._replace(slot=self._reference.slot, sample=0).pack()
+        example = None
+        if any(first == line[0] for line in response_keys(reader, example_of(number))):
+            example = self._reference.part.filled(plain.example, from_json(reader.output(first)))
+        if example is None:
+            label = self._reference.label
+            return plain._replace(unscored=f"the reference {label} has no response to this example")
+        return _Seen(example, example_key(example))
 
     def _example(self, body: str | None) -> Mapping[str, Any]:
         if body is None:
@@ -130,49 +119,15 @@ class Again:
         return found
 
 
-@frozen(eq=False)
-class _Seen:
-    """An example as scorers see it.
-
-    Attributes:
-        example: The example.
-        key: Its key.
-        unscored: Why nobody can score with it, or None.
-    """
+class _Seen(NamedTuple):
+    """An example as scorers see it, its key, and why nobody can score with it."""
 
     example: Mapping[str, Any]
     key: bytes
     unscored: str | None = None
 
-    @classmethod
-    def of(cls, example: Mapping[str, Any], unscored: str | None = None) -> _Seen:
-        return cls(example, example_key(example), unscored)
-
 
 _NO_EXAMPLE = _Seen({}, b"")
-
-
-class _Responses:
-    """The reference's first responses, read beside rows in canonical order."""
-
-    def __init__(self, store: RunReader, reference: Reference | None) -> None:
-        self._reference = reference
-        self._found = responses_of(store, -1 if reference is None else reference.slot)
-        self._head: tuple[Any, ...] | None = (-1, "")
-
-    def answer(self, number: int, plain: _Seen) -> _Seen:
-        """Return an example with the reference's response in the place of the answer; rows must come in order."""
-        place = example_of(number)
-        while self._head is not None and example_of(self._head[0]) < place:
-            self._head = next(self._found, None)
-        if self._reference is None:
-            return plain
-        example = None
-        if self._head is not None and example_of(self._head[0]) == place:
-            example = self._reference.part.filled(plain.example, from_json(self._head[1]))
-        if example is None:
-            return _Seen.of(plain.example, f"the reference {self._reference.label} has no response to this example")
-        return _Seen.of(example)
 
 
 def _is_stale(scorer: Scorer, before: tuple[bytes, str | None] | None, job: Job, digest: bytes) -> bool:
@@ -299,10 +254,11 @@ class DerivedRow(Job):
         return system.process(self.given, self.source)
 
 
+@define(eq=False)
 class DerivedRows:
     """Turns the rows of a run file into jobs of the slots that derive from them.
 
-    Args:
+    Attributes:
         store: The run file; the sources' rows are finished, and its examples are kept whole.
         slots: The slots of the run.
         streams: Its datasets.
@@ -312,52 +268,36 @@ class DerivedRows:
         unscored: Evaluators that have said nothing of a response that is done, by its packed identity.
     """
 
-    def __init__(
-        self,
-        store: RunReader,
-        slots: Iterable[Slot],
-        streams: Iterable[Stream],
-        wire: Callable[[str], LabelWiring],
-        workbench: Workbench,
-        samples: int,
-        unscored: Mapping[int, Collection[int]],
-    ) -> None:
-        self._store, self._wire, self._workbench, self._samples = store, wire, workbench, samples
-        self._slots = [slot for slot in slots if slot.source is not None]
-        self._streams = {stream.number: stream for stream in streams}
-        self._labels = {label.number: label.label for label in store.labels()}
-        self._unscored = unscored
+    _store: RunReader
+    _slots: Iterable[Slot]
+    _streams: Iterable[Stream]
+    _wire: Callable[[str], LabelWiring]
+    _workbench: Workbench
+    _samples: int
+    _unscored: Mapping[int, Collection[int]]
 
     def jobs(self) -> Iterator[Job]:
         """Yield the jobs that are still to be done, in the order of the examples."""
+        labels = {label.number: label.label for label in self._store.labels()}
+        streams = {stream.number: stream for stream in self._streams}
         with self._store.apart() as reader:
-            for number, _, label, key, body in examples(reader) if self._slots else ():
-                wiring = self._wire(self._labels[label]).without_reference()
+            for number, _, label, key, body in examples(reader):
+                place, example = RowId.unpack(number), from_json(body)
+                wiring = self._wire(labels[label]).without_reference()
                 answered = {found[0]: found[1:3] for found in response_keys(reader, number)}
-                yield from self._of_example(reader, RowId.unpack(number), wiring, from_json(body), key, answered)
-
-    def _of_example(
-        self,
-        reader: RunReader,
-        place: RowId,
-        wiring: LabelWiring,
-        example: Mapping[str, Any],
-        key: bytes,
-        answered: Mapping[int, Sequence[bytes]],
-    ) -> Iterator[Job]:
-        tokens = self._workbench.input_tokens(example)
-        for slot in self._slots:
-            for sample in range(self._samples):
-                row = RowId(place.dataset, place.position, slot.number, sample)
-                source = RowId(place.dataset, place.position, slot.source or 0, sample).pack()
-                own = response_key(slot.key, derived_key(key, *answered.get(source, (b"", b""))), sample)
-                number = row.pack()
-                if number in answered and answered[number][0] == own:
-                    if number in self._unscored:
-                        only = tuple(one for one in wiring.scorers if one.number in self._unscored[number])
-                        output = from_json(reader.output(number))
-                        yield Job(row, slot, wiring, example, own, 0, key, output=output, only=only)
-                    continue
-                found = from_json(reader.output(source)) if source in answered else None
-                sent = shown(slot, self._streams[place.dataset], example)
-                yield DerivedRow(row, slot, wiring, example, own, tokens, key, shown=sent, source=found)
+                tokens = self._workbench.input_tokens(example)
+                for slot, sample in product(self._slots, range(self._samples)):
+                    if slot.source is None:
+                        continue
+                    row = place._replace(slot=slot.number, sample=sample)
+                    source = place._replace(slot=slot.source, sample=sample).pack()
+                    own = response_key(slot.key, derived_key(key, *answered.get(source, (b"", b""))), sample)
+                    job = DerivedRow(row, slot, wiring, example, own, tokens, key)
+                    if answered.get(row.pack(), (None,))[0] != own:
+                        job.shown = shown(slot, streams[place.dataset], example)
+                        job.source = from_json(reader.output(source)) if source in answered else None
+                        yield job
+                    elif row.pack() in self._unscored:
+                        job.only = wiring.numbered(self._unscored[row.pack()])
+                        job.output = from_json(reader.output(row.pack()))
+                        yield job

@@ -126,12 +126,6 @@ def responses_to_score(reader: RunReader) -> Iterator[Values]:
     return of_types(allowed, reader.stream(query), "the responses")
 
 
-def responses_of(reader: RunReader, slot: int) -> Iterator[Values]:
-    """Yield id and output of a system's first responses, in canonical order."""
-    query = "SELECT id, output FROM responses WHERE slot = ? AND sample = 0 ORDER BY id"
-    return of_types((_NUMBER, _TEXT), reader.stream(query, slot), "the responses")
-
-
 def causes(reader: RunReader) -> list[Values]:
     """Return the kinds of failure with how many there are of each, the most frequent first.
 
