@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -31,62 +31,51 @@ class Bars(Progress):
     Args:
         stream: The terminal.
         labels: Labels by slot.
-        total: Rows expected of each system; None when nobody knows.
-        left: Returns the seconds that a slot still needs, or None; asked whenever the screen is drawn.
-        note: Returns the line of a slot, likewise.
+        state: Returns what is known of a slot's rows; asked whenever the screen is drawn.
+        note: Returns the line below its bar, of what is known.
     """
 
     def __init__(
         self,
         stream: TextIO,
         labels: Mapping[int, str],
-        total: int | None,
-        left: Callable[[int], float | None],
-        note: Callable[[int], str],
+        state: Callable[[int], dict[str, Any]],
+        note: Callable[[dict[str, Any]], str],
     ) -> None:
-        self._note = note
+        self._state, self._note = state, note
         self._slots: dict[TaskID, int] = {}
         super().__init__(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            _Left(lambda task: left(self._slots[task])),
+            _Left(),
             console=Console(file=stream),
             expand=True,
         )
         width = min(_LONGEST_LABEL, max(map(len, labels.values()), default=0))
         for slot, label in labels.items():
             shown = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
-            self._slots[self.add_task(shown.ljust(width), total=total)] = slot
-
-    def set_done(self, slot: int, done: int) -> None:
-        """Move the bar of a slot."""
-        for task, number in self._slots.items():
-            if number == slot:
-                self.update(task, completed=done)
+            self._slots[self.add_task(shown.ljust(width), total=None, eta=None)] = slot
 
     def say(self, line: str) -> None:
         """Leave a line above the bars."""
         self.print(Text(printable(line)))
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """Yield what is drawn."""
+        """Yield what is drawn: how far each system is at this moment."""
         for task in self.tasks:
+            state = self._state(self._slots[task.id])
+            self.update(task.id, completed=state["done"], total=state["total"], eta=state["eta"])
             yield self.make_tasks_table([task])
-            note = self._note(self._slots[task.id])
-            if note:
+            if note := self._note(state):
                 yield Padding(Text(note, style="dim"), (0, 0, 0, 2))
 
 
 class _Left(ProgressColumn):
     """The time that is left, by the speed of this session alone: what an earlier one has done took no time."""
 
-    def __init__(self, left: Callable[[TaskID], float | None]) -> None:
-        super().__init__()
-        self._left = left
-
     def render(self, task: Task) -> Text:
-        seconds = self._left(task.id)
+        seconds = task.fields["eta"]
         shown = "-:--:--" if seconds is None else str(timedelta(seconds=round(seconds)))
         return Text(shown, style="progress.remaining")

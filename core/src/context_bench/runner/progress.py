@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from context_bench.runner.job_source import Feed
 
 _SECONDS_BETWEEN_LINES = 5.0
-_SECONDS_BETWEEN_BARS = 0.1
 _REMEMBERED_LATENCIES = 1000
 _LONGEST_FAILURE, _SHOWN_OF_FAILURE = 300, 120
 _NO_FAILURE = (0.0, "")
@@ -103,11 +102,13 @@ class Progress:
         self._closed = Event()
         self._is_json = log_format == "json"
         self._bars: Bars | None = None
-        self._last_bar = 0.0
         self._told: dict[int, tuple[Any, ...]] = {}
         self._started = self._last_line = monotonic()
         if self._stream is not None and _is_terminal(self._stream) and not self._is_json:
-            self._open_bars(self._stream)
+            from context_bench.runner.bars import Bars
+
+            self._bars = Bars(self._stream, self._labels, self.state, _note)
+            self._bars.start()
 
     def watch(self, admission: Admission, feed: Feed | None = None, clean: Callable[[str], str] = str) -> None:
         """Show, too, what is in flight, what was asked again, what is waited for, and what it cost.
@@ -137,21 +138,14 @@ class Progress:
         for slot, count in done.items():
             self._tallies[slot].done = self._tallies[slot].kept = count
         if self._bars is not None:
-            self._move_bars()
             self._bars.refresh()
 
     def row(self, row: StoredRow) -> None:
         """Count one committed row."""
         if row.again:
             return
-        tally = self._tallies[row.id.slot]
-        tally.row(row)
-        now = monotonic()
-        if self._bars is not None:
-            if now - self._last_bar >= _SECONDS_BETWEEN_BARS:
-                self._last_bar = now
-                self._move_bars()
-        else:
+        self._tallies[row.id.slot].row(row)
+        if self._bars is None:
             self.tick()
 
     def say(self, line: str) -> None:
@@ -167,7 +161,6 @@ class Progress:
         """Leave the last state on the screen."""
         self._closed.set()
         if self._bars is not None:
-            self._move_bars()
             self._bars.stop()
         elif any(tally.done for tally in self._tallies.values()):
             self._write(is_last=True)
@@ -218,23 +211,6 @@ class Progress:
             except (OSError, ValueError):  # nobody reads it any more, which is no reason to end a run
                 self._stream = None
 
-    def _move_bars(self) -> None:
-        assert self._bars is not None
-        for slot, tally in self._tallies.items():
-            self._bars.set_done(slot, tally.done)
-
-    def _open_bars(self, stream: TextIO) -> None:
-        from context_bench.runner.bars import Bars
-
-        self._bars = Bars(
-            stream,
-            self._labels,
-            self._total,
-            left=lambda slot: self.state(slot)["eta"],
-            note=lambda slot: _note(self.state(slot)),
-        )
-        self._bars.start()
-
 
 def _is_terminal(stream: TextIO) -> bool:
     """Whether bars can be drawn: a dumb terminal moves no cursor."""
@@ -243,39 +219,33 @@ def _is_terminal(stream: TextIO) -> bool:
 
 def _line(state: dict[str, Any]) -> str:
     total = "" if state["total"] is None else f"/{state['total']}"
-    parts = [f"{state['system']}: {state['done']}{total} rows", f"{state['failed']} failed"]
-    if state["rows_per_second"]:  # without a fresh row there is no speed
-        parts.append(_rate(state["rows_per_second"]))
-    note = _note({**state, "failed": 0, **_QUIET})
-    eta = "" if state["eta"] is None or not state["eta"] else f"about {state['eta']:.0f} s left"
-    return ", ".join(filter(None, [*parts, note, eta, _trouble(state)]))
+    counts = f"{state['system']}: {state['done']}{total} rows, {state['failed']} failed"
+    speed = state["rows_per_second"] and _rate(state["rows_per_second"])  # without a fresh row there is none
+    left = state["eta"] and f"about {state['eta']:.0f} s left"
+    return ", ".join(filter(None, [counts, speed, *_facts({**state, "failed": 0}), left, *_trouble(state)]))
 
 
 def _note(state: dict[str, Any]) -> str:
-    parts = [
-        f"{state[name]} {name.replace('_', ' ')}"
-        for name in ("reused", "failed", "scoring_failed", "retried")
-        if state[name]
-    ]
-    if state["in_flight"]:
-        parts.append(f"{state['in_flight']} in flight")
+    return ", ".join(filter(None, [*_facts(state), *_trouble(state)]))
+
+
+def _facts(state: dict[str, Any]) -> Iterator[str]:
+    """Yield what has been counted and measured, but for what is nothing."""
+    for name in ("reused", "failed", "scoring_failed", "retried", "in_flight"):
+        if state[name]:
+            yield f"{state[name]} {name.replace('_', ' ')}"
     if state["p95"] is not None:
-        parts.append(f"p95 {_duration(state['p95'])}")
+        yield f"p95 {_duration(state['p95'])}"
     if state["tokens"]:
-        parts.append(f"{state['tokens']:,} tokens")
+        yield f"{state['tokens']:,} tokens"
     if state["cost"] is not None:
-        parts.append(f"{state['cost']:.4f} {state['currency']}")
-    return ", ".join(filter(None, [*parts, _trouble(state)]))
+        yield f"{state['cost']:.4f} {state['currency']}"
 
 
-_QUIET = {"latest_failure": None, "waiting": None}
-
-
-def _trouble(state: dict[str, Any]) -> str:
-    """Return what is waited for, and what failed last, if anything."""
+def _trouble(state: dict[str, Any]) -> tuple[str | None, str | None]:
+    """Return what is waited for, and what failed last; None for nothing."""
     failure, waiting = state["latest_failure"], state["waiting"]
-    told = [waiting and f"waiting {waiting}", failure and f"latest failure: {failure[:_SHOWN_OF_FAILURE]}"]
-    return ", ".join(filter(None, told))
+    return waiting and f"waiting {waiting}", failure and f"latest failure: {failure[:_SHOWN_OF_FAILURE]}"
 
 
 def _rate(rows_per_second: float) -> str:
