@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from functools import partial
 from os import environ
 from typing import TYPE_CHECKING, Any
 
@@ -55,40 +56,24 @@ def one_system(is_label: bool = False) -> Kind:
     """
 
     def check(value: Any, where: str) -> Any:
-        return parse_system(value) if isinstance(value, str) and not is_label else value
+        return value if is_label else _parsed(value)
 
     def read(value: Any, where: str) -> Any:
         if is_label and not isinstance(value, str):
             raise ConfigurationError(f"{where} is {value!r}, but must be a label.")
         return value if is_label else _system(value, _place(where))
 
-    return Kind(
-        "str" if is_label else "spec or table",
-        check,
-        check,
-        read,
-        stored=_keep_system,
-        restored=_system_again,
-        python="Any" if is_label else "str | SystemSpec",
-    )
+    written, python = ("str", "Any") if is_label else ("spec or table", "str | SystemSpec")
+    return Kind(written, check, check, read, stored=_keep_system, restored=_system_again, python=python)
 
 
 def several_systems() -> Kind:
     """Return the kind of the systems of a run."""
 
     def check(value: Any, where: str) -> Any:
-        several = value if isinstance(value, list | tuple) else [value]
-        return tuple(parse_system(one) if isinstance(one, str) else one for one in several)
+        return tuple(map(_parsed, value if isinstance(value, list | tuple) else [value]))
 
-    return Kind(
-        "list",
-        check,
-        lambda texts, where: tuple(map(parse_system, texts)),
-        _each(_system),
-        stored=lambda value, catalog: [_keep_system(one, catalog) for one in value],
-        restored=lambda value: tuple(map(_system_again, value)),
-        is_repeated=True,
-    )
+    return _several(check, parse_system, _system, _keep_system, _system_again)
 
 
 def several_datasets() -> Kind:
@@ -99,15 +84,32 @@ def several_datasets() -> Kind:
             return tuple(_given(one, label) for label, one in value.items())
         return tuple(_given(one) for one in ((value,) if isinstance(value, str) else value))
 
+    python = "Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]]"
+    return _several(check, parse_dataset, _dataset, _keep_dataset, _dataset_again, python)
+
+
+def _several(
+    check: Callable[[Any, str], Any],
+    parse: Callable[[str], Any],
+    read: Callable[[Any, str], Any],
+    keep: Callable[[Any, Any], Any],
+    again: Callable[[Any], Any],
+    python: str = "Any",
+) -> Kind:
+    def read_each(value: Any, where: str) -> Any:
+        if not isinstance(value, list):
+            raise ConfigurationError(f"{where} must be a list.")
+        return tuple(read(entry, f"{_place(where)}[{place}]") for place, entry in enumerate(value))
+
     return Kind(
         "list",
         check,
-        lambda texts, where: tuple(map(parse_dataset, texts)),
-        _each(_dataset),
-        stored=lambda value, catalog: [_keep_dataset(one, catalog) for one in value],
-        restored=lambda value: tuple(map(_dataset_again, value)),
+        lambda texts, where: tuple(map(parse, texts)),
+        read_each,
+        stored=lambda value, catalog: [keep(one, catalog) for one in value],
+        restored=lambda value: tuple(map(again, value)),
         is_repeated=True,
-        python="Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]]",
+        python=python,
     )
 
 
@@ -156,6 +158,10 @@ def _with_steps(asked: Any) -> Iterator[SystemSpec]:
             yield from _with_steps(step)
 
 
+def _parsed(system: Any) -> Any:
+    return parse_system(system) if isinstance(system, str) else system
+
+
 def _given(one: Any, label: str | None = None) -> DatasetSpec | Examples | AbsentObject:
     if isinstance(one, Examples | AbsentObject):
         return one
@@ -171,11 +177,6 @@ def _keep_system(asked: Any, catalog: Any) -> Any:
     return spec_to_dict(safe_spec(catalog, asked)) if isinstance(asked, SystemSpec) else recorded(asked)
 
 
-def _system_again(found: Any) -> Any:
-    again = restored_object(found)
-    return system_from_dict(found) if again is found and isinstance(found, Mapping) else again
-
-
 def _keep_dataset(asked: Any, catalog: Any) -> Any:
     if isinstance(asked, DatasetSpec):
         options = without_secrets(catalog.named("datasets", asked.name), asked.options)
@@ -187,18 +188,12 @@ def _keep_dataset(asked: Any, catalog: Any) -> Any:
     return kept
 
 
-def _dataset_again(found: Any) -> Any:
+def _again(spec_of: Callable[[Mapping[str, Any]], Any], found: Any) -> Any:
     again = restored_object(found)
-    return dataset_from_dict(found) if again is found and isinstance(found, Mapping) else again
+    return spec_of(found) if again is found and isinstance(found, Mapping) else again
 
 
-def _each(read: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
-    def read_each(value: Any, where: str) -> Any:
-        if not isinstance(value, list):
-            raise ConfigurationError(f"{where} must be a list.")
-        return tuple(read(entry, f"{_place(where)}[{place}]") for place, entry in enumerate(value))
-
-    return read_each
+_system_again, _dataset_again = partial(_again, system_from_dict), partial(_again, dataset_from_dict)
 
 
 def _place(where: str) -> str:
@@ -208,10 +203,9 @@ def _place(where: str) -> str:
 def _system(entry: Any, where: str) -> SystemSpec:
     if isinstance(entry, str):
         return parse_system(entry)
-    table = _entry(entry, where, ("spec", "name", "label", "options", "steps"))
+    table = _table(entry, where, ("name", "options"), ("label", "steps"))
     steps = tuple(_system(step, f"{where}.steps[{place}]") for place, step in enumerate(table.get("steps", ())))
     if "spec" in table:
-        _refuse_beside_spec(table, where, ("name", "options"))
         spec = parse_system(table["spec"])
         return evolve(spec, steps=steps, label=table.get("label", spec.label))
     return SystemSpec(table["name"], dict(table.get("options", {})), table.get("label"), steps)
@@ -220,26 +214,23 @@ def _system(entry: Any, where: str) -> SystemSpec:
 def _dataset(entry: Any, where: str) -> DatasetSpec:
     if isinstance(entry, str):
         return parse_dataset(entry)
-    table = _entry(entry, where, ("spec", "name", "label", "options", "config", "split", "fields"))
+    table = _table(entry, where, ("name", "options", "config", "split"), ("label", "fields"))
     if "spec" in table:
-        _refuse_beside_spec(table, where, ("name", "options", "config", "split"))
         spec = parse_dataset(table["spec"])
         return evolve(spec, label=table.get("label", spec.label), fields=table.get("fields", {}))
     return dataset_from_dict(table)
 
 
-def _entry(entry: Any, where: str, known: tuple[str, ...]) -> Mapping[str, Any]:
+def _table(entry: Any, where: str, inside: tuple[str, ...], beside: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return a table of the project file: of a spec and what stands beside it, or of what it would hold as well."""
     if not isinstance(entry, Mapping):
         raise ConfigurationError(f"{PROJECT_FILE}: {where} is {entry!r}, but must be a spec or a table.")
     for key in entry:
-        if key not in known:
-            raise UnknownNameError(f"key of {where} in {PROJECT_FILE}", key, known)
+        if key not in ("spec", *inside, *beside):
+            raise UnknownNameError(f"key of {where} in {PROJECT_FILE}", key, ("spec", *inside, *beside))
     if ("spec" in entry) == ("name" in entry):
         raise ConfigurationError(f"{PROJECT_FILE}: {where} needs either name or spec.")
-    return entry
-
-
-def _refuse_beside_spec(table: Mapping[str, Any], where: str, keys: tuple[str, ...]) -> None:
-    for key in keys:
-        if key in table:
+    for key in inside:
+        if "spec" in entry and key in entry:
             raise ConfigurationError(f"{PROJECT_FILE}: {where} has a spec, so {key} must stand inside of it.")
+    return entry
