@@ -36,7 +36,7 @@ def settled(catalog: Catalog, request: Request) -> Request:
         _check_defaults(catalog, [*request.systems, request.reader, request.baseline, request.reference], defaults)
     systems = [_filled(catalog, one, defaults) for system in request.systems for one in swept(catalog, system)]
     reader = _filled(catalog, request.reader, defaults)
-    systems, baseline = with_baseline(catalog, systems, reader, request.baseline, defaults=defaults)
+    systems, baseline = with_baseline(catalog, systems, reader, request.baseline, "baseline", defaults)
     systems, reference = with_baseline(catalog, systems, reader, request.reference, "reference", defaults)
     datasets = tuple(
         evolve(dataset, fields={**dataset.fields, **request.fields}) if isinstance(dataset, DatasetSpec) else dataset
@@ -72,11 +72,11 @@ def swept(catalog: Catalog, system: Any) -> Iterator[Any]:
 
 def with_baseline(
     catalog: Catalog,
-    systems: Sequence[Any],
+    systems: list[Any],
     reader: SystemSpec | None,
     baseline: Any,
-    what: str = "baseline",
-    defaults: Mapping[str, Any] | None = None,
+    what: str,
+    defaults: Mapping[str, Any],
 ) -> tuple[list[Any], str | None]:
     """Return the systems, the baseline among them, and its label.
 
@@ -97,28 +97,20 @@ def with_baseline(
         ContextBenchError: The system that it adds cannot be set up.
     """
     if baseline is None:
-        return list(systems), None
-    labels = _labels(catalog, systems, reader)
-    if not isinstance(baseline, str):
-        places = [place for place, system in enumerate(systems) if system is baseline]
-        if places:
-            return list(systems), labels[places[0]]
-        added = [baseline]
-    else:
+        return systems, None
+    labels = labels_of(catalog, followed(catalog, systems, reader))
+    added = [baseline]
+    if isinstance(baseline, str):
         label = _named(systems, labels, baseline)
-        if label is not None:
-            return list(systems), label
-        added = [
-            _filled(catalog, spec, defaults or {})
-            for spec in _specs(catalog, [*systems, reader], labels, baseline, what)
-        ]
-    before = len(systems)
-    systems = [*systems, *added]
-    return systems, _labels(catalog, systems, reader)[before]
-
-
-def _labels(catalog: Catalog, systems: Sequence[Any], reader: SystemSpec | None) -> list[str]:
-    return labels_of(catalog, followed(catalog, systems, reader))
+        if label is None:
+            specs = _specs(catalog, [*systems, reader], labels, baseline, what)
+            added = [_filled(catalog, spec, defaults) for spec in specs]
+    else:
+        label = next((label for system, label in zip(systems, labels) if system is baseline), None)
+    if label is not None:
+        return systems, label
+    labels = labels_of(catalog, followed(catalog, [*systems, *added], reader))
+    return [*systems, *added], labels[len(systems)]
 
 
 def _named(systems: Sequence[Any], labels: Sequence[str], name: str) -> str | None:
@@ -163,13 +155,11 @@ def _specs(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text
 def _shared_options(systems: Sequence[Any], endpoint: str) -> Mapping[str, Any]:
     """Return the options that all endpoints among the systems share, their readers included."""
     endpoints = _endpoints(systems, endpoint)
-    if not endpoints:
-        return {}
-    first, *others = endpoints
     return {
         key: value
-        for key, value in first.options.items()
-        if key not in _OF_ONE_ENDPOINT and all(other.options.get(key) == value for other in others)
+        for spec in endpoints[:1]
+        for key, value in spec.options.items()
+        if key not in _OF_ONE_ENDPOINT and all(other.options.get(key) == value for other in endpoints)
     }
 
 

@@ -65,8 +65,7 @@ class RunParts:
     def prepared(self, request: Request) -> Request:
         """Return the request with the systems that the preparers make of its own, one preparer after the other."""
         for part in self.preparers:
-            systems = _guarded(part, part.prepare, request.systems, request)
-            request = evolve(request, systems=tuple(systems))
+            request = evolve(request, systems=tuple(_asked(part, "prepare", request.systems, request)))
         return request
 
     def derived(self, slots: Sequence[Slot]) -> list[tuple[DerivedJob, DerivedSlot]]:
@@ -75,18 +74,17 @@ class RunParts:
         Raises:
             ConfigurationError: A label is taken, or there is no such source.
         """
-        labels = {slot.label for slot in slots}
+        labels = [slot.label for slot in slots]
         found: list[tuple[DerivedJob, DerivedSlot]] = []
         for part in self.derived_jobs:
-            accepts = getattr(part, "accepts", None)
-            sources = [slot.label for slot in slots if accepts is None or _guarded(part, accepts, slot.system)]
-            for made in _guarded(part, part.slots, sources):
-                if made.label in labels or made.source_label not in {slot.label for slot in slots}:
-                    wrong = "is taken" if made.label in labels else f"has no source {made.source_label!r}"
+            sources = [slot.label for slot in slots if _asked(part, "accepts", slot.system, otherwise=True)]
+            for made in _asked(part, "slots", sources):
+                taken = made.label in [*labels, *(one.label for _, one in found)]
+                if taken or made.source_label not in labels:
+                    wrong = "is taken" if taken else f"has no source {made.source_label!r}"
                     raise ConfigurationError(
                         f"The label {made.label!r} of {part.name} {wrong}. Give the systems other labels, or leave it out."
                     )
-                labels.add(made.label)
                 found.append((part, made))
         return found
 
@@ -97,7 +95,7 @@ class RunParts:
 
         def rebuilt(systems: Sequence[BuiltSystem]) -> Sequence[Any]:
             for part in rebuild:
-                found = _guarded(part, part.built, systems, warn)  # type: ignore[attr-defined]
+                found = _asked(part, "built", systems, warn)
                 systems = [evolve(one, system=system) for one, system in zip(systems, found, strict=True)]
             return [one.system for one in systems]
 
@@ -105,20 +103,19 @@ class RunParts:
 
     def described_slots(self, slots: Sequence[Slot]) -> list[Slot]:
         """Return the slots with what governors have recorded beside them."""
-        found = list(slots)
-        for part in self.governors:
-            if callable(describe := getattr(part, "describe", None)):
-                for place, slot in enumerate(found):
-                    more = _guarded(part, describe, _governed(slot))
-                    found[place] = evolve(slot, description={**slot.description, **more})
+        found = []
+        for slot in slots:
+            description = dict(slot.description)
+            for part in self.governors:
+                description |= _asked(part, "describe", _governed(slot), otherwise={})
+            found.append(evolve(slot, description=description))
         return found
 
     def begin(self, slots: Sequence[Slot], store: RunFile) -> Iterator[str]:
         """Tell the governors what they govern, and what earlier sessions spent; yield what the user should know."""
-        systems = [_governed(slot) for slot in slots]
         for part in self.governors:
-            if callable(begin := getattr(part, "begin", None)):
-                yield from _guarded(part, begin, systems, *((0.0, None) if store.is_new else self._spent(slots, store)))
+            spent = (0.0, None) if store.is_new else self._spent(slots, store)
+            yield from _asked(part, "begin", list(map(_governed, slots)), *spent, otherwise=())
 
     def _spent(self, slots: Sequence[Slot], store: RunFile) -> tuple[float, float | None]:
         """Return the money that was spent so far, that on unfinished conversations included, and on the dearest call."""
@@ -136,8 +133,7 @@ class RunParts:
     def started(self, path: Path) -> None:
         """Tell the controllers that ask for it, by a method ``started``, where the run file is; it may not be there yet."""
         for part in self.controllers:
-            if hasattr(part, "started"):
-                _guarded(part, part.started, path)
+            _asked(part, "started", path)
 
     def row_finished(self, row: EvalRow) -> None:
         """Show a row to the controllers.
@@ -146,13 +142,13 @@ class RunParts:
             ContextBenchError: One of them stops the run; the message is its reason.
         """
         for part in self.controllers:
-            reason = _guarded(part, part.row_finished, row)
+            reason = _asked(part, "row_finished", row)
             if reason is not None:
                 raise ContextBenchError(f"{part.name} stopped the run: {reason}")
 
     def exit_code(self, result: Any, more: Sequence[Any] = ()) -> int | None:
         """Return the highest exit code that a controller sets, or one of ``more``; None when none sets one."""
-        codes = [_guarded(part, part.finished, result) for part in (*self.controllers, *more)]
+        codes = [_asked(part, "finished", result) for part in (*self.controllers, *more)]
         return max((code for code in codes if code is not None), default=None)
 
 
@@ -251,7 +247,11 @@ def with_flags_of_parts(catalog: Catalog, request: Request, given: Mapping[str, 
     return evolve(request, part_options=parts)
 
 
-def _guarded(part: Any, method: Any, *arguments: Any) -> Any:
+def _asked(part: Any, name: str, *arguments: Any, otherwise: Any = None) -> Any:
+    """Return what a method of a part returns; where the part has no such method, something else."""
+    method = getattr(part, name, None)
+    if not callable(method):
+        return otherwise
     try:
         return method(*arguments)
     except ContextBenchError:
