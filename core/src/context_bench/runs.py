@@ -229,7 +229,7 @@ class Run:
         """Yield the examples in canonical order, or those with an id."""
         labels = {label.number: label.dataset for label in self._reader.labels()}
         with self._reader.snapshot():
-            for values in questions.examples(self._reader, example_id):
+            for values in questions.examples(self._reader, example_id=example_id):
                 yield _example(values, labels)
 
     def example(self, identity: Sequence[int]) -> Example:
@@ -238,7 +238,7 @@ class Run:
         Raises:
             StoreError: There is no such example.
         """
-        found = questions.example_at(self._reader, RowId(*identity[:2]).pack())
+        found = next(questions.examples(self._reader, id=RowId(*identity[:2]).pack()), None)
         if found is None:
             raise StoreError(f"{self.path} has no example at {RowId(*identity[:2])}.")
         labels = {label.number: label.dataset for label in self._reader.labels()}

@@ -41,6 +41,17 @@ def a_row(position: int, **changes: Any) -> StoredRow:
     return StoredRow(**{**values, **changes})
 
 
+def test_a_dataset_without_examples_leaves_the_places_of_the_others_alone(tmp_path: Path) -> None:
+    store = a_run(tmp_path / "r.sqlite")
+    store.add_dataset(1, "empty", {})
+    store.commit([an_example(0), a_row(0)])
+    store.close_dataset(0, 1, b"c" * 16)
+    store.close_dataset(1, 0, b"c" * 16)
+    store.finish("finished", "then")
+    reader = RunReader(tmp_path / "r.sqlite")
+    assert (reader.size(), reader.id_at(0)) == (1, RowId(0, 0).pack())
+
+
 def test_what_is_committed_is_read_back_in_canonical_order(tmp_path: Path) -> None:
     store = a_run(tmp_path / "r.sqlite")
     store.commit([an_example(1), a_row(1), an_example(0), a_row(0)])

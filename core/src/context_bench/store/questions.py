@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from hashlib import blake2b
@@ -13,25 +14,9 @@ from context_bench.store.encoding import DIGEST_SIZE, from_json
 from context_bench.store.keys import RowId, example_key, last_of, output_key, sql_example_of, sql_slot_of
 from context_bench.store.lock import is_whole
 from context_bench.store.reader import RunReader
-from context_bench.store.rows import of_types
 from context_bench.store.schema import Values
 
-Kinds = frozenset[type]
-
-_NUMBER: Kinds = frozenset({int})
-_REAL: Kinds = frozenset({float})
-_MAYBE_REAL: Kinds = frozenset({float, type(None)})
-_COUNT: Kinds = frozenset({int, type(None)})
-_TEXT: Kinds = frozenset({str})
-_MAYBE_TEXT: Kinds = frozenset({str, type(None)})
-_HASH: Kinds = frozenset({bytes})
-_MAYBE_HASH: Kinds = frozenset({bytes, type(None)})
 _EXAMPLES = f"JOIN examples ON examples.id = {sql_example_of('responses.id')}"
-
-_SCORE_LINE = (
-    *(_NUMBER, _NUMBER, _NUMBER, _REAL, _NUMBER, _COUNT, _NUMBER, _COUNT, _COUNT, _MAYBE_REAL, _MAYBE_REAL),
-    *(_NUMBER, _NUMBER, _MAYBE_TEXT, _MAYBE_REAL),
-)
 
 
 def score_lines(reader: RunReader, labels: Iterable[int]) -> Iterator[Values]:
@@ -47,7 +32,8 @@ def score_lines(reader: RunReader, labels: Iterable[int]) -> Iterator[Values]:
         "response_tokens, context_tokens, cached_tokens, cost, system_latency, attempts, reused, name, value FROM responses "
         f"{'' if one else _EXAMPLES} LEFT JOIN scores ON scores.response = responses.id AND shown ORDER BY responses.id"
     )
-    return of_types(_SCORE_LINE, reader.stream(query), "the responses")
+    call = int, int, int, float, int, int | None, int, int | None, int | None, float | None, float | None, int, int
+    return reader.typed("the responses", (*call, str | None, float | None), query)
 
 
 def measured(reader: RunReader) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -89,7 +75,7 @@ def silences(reader: RunReader) -> list[Values]:
         f"JOIN systems ON slot = {sql_slot_of('response')} JOIN evaluators ON evaluators.number = evaluator "
         "WHERE unscored IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
-    return list(of_types((_TEXT, _TEXT, _TEXT, _NUMBER), reader.lines(query), "the evaluations"))
+    return list(reader.typed("the evaluations", (str, str, str, int), query))
 
 
 def spent(reader: RunReader) -> tuple[float, float | None]:
@@ -122,8 +108,8 @@ def responses_to_score(reader: RunReader) -> Iterator[Values]:
         f"unscored FROM responses {_EXAMPLES} LEFT JOIN evaluations ON evaluations.response = responses.id "
         "ORDER BY responses.id"
     )
-    allowed = (_NUMBER, _HASH, _TEXT, _HASH, _NUMBER, _MAYBE_TEXT, _COUNT, _MAYBE_HASH, _MAYBE_TEXT)
-    return of_types(allowed, reader.stream(query), "the responses")
+    allowed = int, bytes, str, bytes, int, str | None, int | None, bytes | None, str | None
+    return reader.typed("the responses", allowed, query)
 
 
 def causes(reader: RunReader) -> list[Values]:
@@ -140,33 +126,21 @@ def causes(reader: RunReader) -> list[Values]:
     return reader.lines(query)
 
 
-_FAILURES = (
-    "SELECT response, example_id, stage, evaluator, kind, message, attempts, traceback "
-    f"FROM failures JOIN examples ON examples.id = {sql_example_of('response')} ORDER BY response, stage DESC, evaluator"
-)
-
-
 def failures(reader: RunReader) -> Iterator[Values]:
     """Yield identity, example, stage, number of the evaluator, kind, message, attempts and traceback of every failure."""
-    return of_types(
-        (_NUMBER, _TEXT, _TEXT, _NUMBER, _TEXT, _TEXT, _NUMBER, _TEXT), reader.stream(_FAILURES), "the failures"
+    query = (
+        "SELECT response, example_id, stage, evaluator, kind, message, attempts, traceback FROM failures "
+        f"JOIN examples ON examples.id = {sql_example_of('response')} ORDER BY response, stage DESC, evaluator"
     )
+    return reader.typed("the failures", (int, str, str, int, str, str, int, str), query)
 
 
-_EXAMPLE = (_NUMBER, _TEXT, _NUMBER, _HASH, _MAYBE_TEXT)
-
-
-def examples(reader: RunReader, example_id: str | None = None) -> Iterator[Values]:
-    """Yield identity, id, label, hash and body of every example, or of those with an id, in order."""
-    where, values = ("", ()) if example_id is None else ("WHERE example_id = ?", (example_id,))
-    query = f"SELECT id, example_id, label, hash, body FROM examples {where} ORDER BY id"
-    return of_types(_EXAMPLE, reader.stream(query, *values), "the examples")
-
-
-def example_at(reader: RunReader, number: int) -> Values | None:
-    """Return what :func:`examples` yields of one example, by its packed identity; None where there is none."""
-    query = "SELECT id, example_id, label, hash, body FROM examples WHERE id = ?"
-    return next(iter(of_types(_EXAMPLE, reader.lines(query, number), "the examples")), None)
+def examples(reader: RunReader, **wanted: Any) -> Iterator[Values]:
+    """Yield identity, id, label, hash and body of every example in order, or of those with a value in a column."""
+    asked = {column: value for column, value in wanted.items() if value is not None}
+    where = "".join(f" WHERE {column} = ?" for column in asked)
+    query = f"SELECT id, example_id, label, hash, body FROM examples{where} ORDER BY id"
+    return reader.typed("the examples", (int, str, int, bytes, str | None), query, *asked.values())
 
 
 def has_example(reader: RunReader, content: bytes) -> bool:
@@ -177,23 +151,13 @@ def has_example(reader: RunReader, content: bytes) -> bool:
 def response_keys(reader: RunReader, example: int) -> list[Values]:
     """Return identity, response key, hash of the output, and whether it was reused, of every answer to an example."""
     query = "SELECT id, key, hash, reused FROM responses WHERE id BETWEEN ? AND ? ORDER BY id"
-    allowed = (_NUMBER, _HASH, _HASH, _NUMBER)
-    return list(of_types(allowed, reader.lines(query, example, last_of(example)), "the responses"))
+    return list(reader.typed("the responses", (int, bytes, bytes, int), query, example, last_of(example)))
 
 
 def shared_keys(reader: RunReader) -> Iterator[Values]:
     """Yield response key and identity of every response whose key is valid in other runs."""
     query = "SELECT responses.key, responses.id FROM responses JOIN systems USING (slot) WHERE shared"
-    return of_types((_HASH, _NUMBER), reader.stream(query), "the responses")
-
-
-def answer(reader: RunReader, number: int) -> tuple[Mapping[str, Any], float] | None:
-    """Return output and latency of a response, or None where there is none."""
-    with reader.snapshot():
-        found = reader.lines("SELECT output, latency FROM responses WHERE id = ?", number)
-        for output, latency in of_types((_TEXT, _REAL), found, "the responses"):
-            return dict(from_json(output)), latency
-    return None
+    return reader.typed("the responses", (bytes, int), query)
 
 
 def shares_of(reader: RunReader, key: bytes) -> list[bool]:
@@ -209,24 +173,17 @@ def evaluations_of(reader: RunReader, number: int) -> list[Values]:
         "JOIN evaluators ON number = evaluations.evaluator LEFT JOIN scores ON scores.response = evaluations.response "
         "AND scores.evaluator = evaluations.evaluator WHERE evaluations.response = ? ORDER BY evaluations.evaluator, name"
     )
-    return list(of_types((_TEXT, _HASH, _MAYBE_TEXT, _MAYBE_REAL), reader.lines(query, number), "the scores"))
+    return list(reader.typed("the scores", (str, bytes, str | None, float | None), query, number))
 
 
 def outputs(reader: RunReader) -> Iterator[Values]:
     """Yield identity, output and hash of every response, in canonical order."""
-    allowed = (_NUMBER, _TEXT, _HASH)
-    return of_types(allowed, reader.stream("SELECT id, output, hash FROM responses ORDER BY id"), "the responses")
+    return reader.typed("the responses", (int, str, bytes), "SELECT id, output, hash FROM responses ORDER BY id")
 
 
 def conversations(reader: RunReader) -> Iterator[int]:
     """Yield the packed identity of every row of which turns are kept, in order."""
     return (number for (number,) in reader.stream("SELECT DISTINCT response FROM turns ORDER BY 1"))
-
-
-def faults_of_sqlite(reader: RunReader, most: int) -> list[str]:
-    """Return what SQLite finds wrong with the pages and indexes of the file."""
-    found: list[Any] = [line for (line,) in reader.lines(f"PRAGMA integrity_check({most})")]
-    return [str(line) for line in found if line != "ok"]
 
 
 class EarlierResponses:
@@ -262,8 +219,11 @@ class EarlierResponses:
         place = self._index.get(key)
         if place is None:
             return None
-        number, row = place
-        return answer(self._readers[number], row)
+        reader, query = self._readers[place[0]], "SELECT output, latency FROM responses WHERE id = ?"
+        with reader.snapshot():
+            for output, latency in reader.typed("the responses", (str, float), query, place[1]):
+                return dict(from_json(output)), latency
+        return None
 
 
 def is_sealed(path: Path) -> bool:
@@ -279,16 +239,12 @@ def is_sealed(path: Path) -> bool:
     return is_whole(path, seal)
 
 
-_MOST = 20
-
-
 def faults(reader: RunReader) -> Iterator[str]:
     """Yield what is wrong with a run file, a line each; the first damaged row ends it."""
     try:
-        yield from (f"SQLite: {line}" for line in faults_of_sqlite(reader, _MOST))
+        yield from (f"SQLite: {line}" for (line,) in reader.lines("PRAGMA integrity_check(20)") if line != "ok")
         with reader.snapshot():
-            for _ in reader.rows():  # each is held against its check sum
-                pass
+            deque(reader.rows(), maxlen=0)  # each is held against its check sum
             yield from _outputs(reader)
             yield from _examples(reader)
     except StoreError as error:
@@ -308,21 +264,17 @@ def _outputs(reader: RunReader) -> Iterator[str]:
 
 
 def _examples(reader: RunReader) -> Iterator[str]:
-    content: dict[int, Any] = {}
-    lengths: dict[int, int] = {}
+    content: dict[int, Any] = defaultdict(lambda: blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE))
+    lengths: Counter[int] = Counter()
     for number, _, _, digest, body in examples(reader):
         dataset = RowId.unpack(number).dataset
-        if dataset not in content:
-            content[dataset] = blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE)
         content[dataset].update(digest)
-        lengths[dataset] = lengths.get(dataset, 0) + 1
+        lengths[dataset] += 1
         if body is not None and example_key(from_json(body)) != digest:
             yield f"The example at {RowId.unpack(number)} is not the one that was hashed."
     for entry in reader.datasets():
         number, length = entry["number"], entry["length"]
-        if length is None:
-            continue
-        if length != lengths.get(number, 0):
-            yield f"Dataset {entry['label']!r} had {length} examples, and {lengths.get(number, 0)} are here."
+        if length not in (None, lengths[number]):
+            yield f"Dataset {entry['label']!r} had {length} examples, and {lengths[number]} are here."
         elif length and content[number].digest() != entry["content"]:
             yield f"The examples of dataset {entry['label']!r} are not those that the run was given."

@@ -9,25 +9,30 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from stat import S_ISREG
 from threading import RLock, local
-from typing import Any
+from typing import Any, TypeVar
 
 from context_bench.errors import ContextBenchError, StoreError
 from context_bench.records import BaselineRow, EvalRow, KeyMeaning
 from context_bench.store.encoding import from_json
-from context_bench.store.keys import RowId, last_of, sql_slot_of
-from context_bench.store.rows import Baselines, Label, RowReader, StoredTurn, verify
+from context_bench.store.keys import MAX_POSITIONS, RowId, last_of, sql_slot_of
+from context_bench.store.rows import Baselines, Label, RowReader, StoredTurn, of_types, verify
 from context_bench.store.schema import Values, check_schema
 
 LARGEST_VALUE = 1 << 29
 """Bytes of the largest value that is read from a run file."""
 
 _DAMAGE = (sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+
+Found = TypeVar("Found")
 
 
 class _Connection(sqlite3.Connection):
@@ -70,15 +75,25 @@ def writing(path: Path) -> sqlite3.Connection:
 
 
 class _Open:
-    """One read-only connection of one thread. A snapshot that is open when the source is closed ends first."""
+    """One read-only connection of one thread, and what is remembered of the file as it shows it."""
 
-    def __init__(self, number: int, path: Path) -> None:
-        self.number = number
+    def __init__(self, path: Path) -> None:
         self.depth = 0
         self.is_over = False
+        self.path = path
         self.state = _state(path)
-        self.is_frozen = not self.state[-1]
-        self.connection = _reading(path, self.is_frozen)
+        self.connection = _reading(path, self._is_frozen)
+        self.version = 0
+        self.remembered: dict[str, Any] = {}
+
+    @property
+    def _is_frozen(self) -> bool:
+        return not self.state[-1]
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether a file that is read as it lies was changed since."""
+        return self._is_frozen and _state(self.path) != self.state
 
     def close_soon(self) -> None:
         """Close the connection as soon as no snapshot is open: one that a thread is reading from must not be closed."""
@@ -98,15 +113,13 @@ class Source:
         self.path = path
         self._mine = local()
         self._all: list[_Open] = []
-        self._count = 0
-        self._lock = RLock()
+        self._opening = RLock()
 
     def close(self) -> None:
         """Close the connections; the next question opens one again."""
-        with self._lock:
-            for found in self._all:
-                found.close_soon()
-            self._all.clear()
+        with self._opening:
+            while self._all:
+                self._all.pop().close_soon()
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -117,45 +130,50 @@ class Source:
         """
         with told_as_damage(self.path):
             mine = self._begin()
+            faults: tuple[type[Exception], ...] = ()
             try:
                 yield mine.connection
             except GeneratorExit:  # nobody reads on; the garbage collector may have closed the connection already
-                with suppress(sqlite3.Error, StoreError):
+                faults = sqlite3.Error, StoreError
+                raise
+            finally:
+                with suppress(*faults):
                     self._end(mine)
-                raise
-            except BaseException:
-                self._end(mine)
-                raise
-            self._end(mine)
 
-    def lines(self, query: str, values: Sequence[Any] = ()) -> list[Values]:
-        """Return all lines of an SQL query."""
+    def lines(self, query: str, *values: Any) -> list[Values]:
+        """Return all lines of an SQL query; only this package speaks SQL."""
         with self.snapshot() as connection:
             return connection.execute(query, values).fetchall()
 
-    def stream(self, query: str, values: Sequence[Any] = ()) -> Iterator[Values]:
-        """Yield the lines of an SQL query over one snapshot of the file."""
+    def stream(self, query: str, *values: Any) -> Iterator[Values]:
+        """Yield the lines of an SQL query over one snapshot of the file; only this package speaks SQL."""
         with self.snapshot() as connection:
             found = connection.execute(query, values)
             yield from iter(found.fetchone, None)  # not from the cursor: it cannot be closed after its connection
 
-    def version(self) -> tuple[int, int]:
-        """Return the number of this thread's connection, and what is another one after every change that it sees."""
+    def typed(self, where: str, allowed: Iterable[Any], query: str, *values: Any) -> Iterator[Values]:
+        """Yield the lines of an SQL query whose values must be of these types; ``where`` says what they are."""
+        return of_types(tuple(allowed), self.stream(query, *values), where)
+
+    def remember(self, name: str, make: Callable[[], Found]) -> Found:
+        """Return what a function makes of the file; it is called once for each change that this thread's connection sees."""
         with self.snapshot() as connection:
+            mine: _Open = self._mine.open
             [(version,)] = connection.execute("PRAGMA data_version")
-            return self._mine.open.number, version
+            if mine.version != version:
+                mine.version, mine.remembered = version, {}
+            if name not in mine.remembered:
+                mine.remembered[name] = make()
+            found: Found = mine.remembered[name]
+            return found
 
     def _begin(self) -> _Open:
-        with self._lock:
+        with self._opening:
             mine: _Open | None = getattr(self._mine, "open", None)
-            is_idle = mine is not None and not mine.is_over and mine.depth == 0
-            if mine is not None and is_idle and mine.is_frozen and _state(self.path) != mine.state:
-                mine.close_soon()
-                self._all.remove(mine)
+            if mine is not None and mine.depth == 0 and not mine.is_over and mine.is_outdated:
+                self._leave(mine)
             if mine is None or mine.is_over:
-                self._count += 1
-                mine = _Open(self._count, self.path)
-                self._mine.open = mine
+                mine = self._mine.open = _Open(self.path)
                 self._all.append(mine)
             if mine.depth == 0:
                 mine.connection.execute("BEGIN")
@@ -163,18 +181,20 @@ class Source:
             return mine
 
     def _end(self, mine: _Open) -> None:
-        with self._lock:
+        with self._opening:
             mine.depth -= 1
             if mine.depth == 0:
                 mine.connection.rollback()
-                is_changed = mine.is_frozen and _state(self.path) != mine.state
-                if mine.is_over:
-                    mine.connection.close()
-                elif is_changed:
-                    mine.close_soon()
-                    self._all.remove(mine)
-                if is_changed:
+                is_outdated = mine.is_outdated
+                if mine.is_over or is_outdated:
+                    self._leave(mine)
+                if is_outdated:
                     raise StoreError(f"The run file {self.path} was changed while it was read. Read it again.")
+
+    def _leave(self, mine: _Open) -> None:
+        mine.close_soon()
+        if mine in self._all:
+            self._all.remove(mine)
 
 
 @contextmanager
@@ -197,33 +217,25 @@ def _state(path: Path) -> tuple[Any, ...]:
     try:
         found = os.stat(path)
     except OSError:
-        raise missing(path) from None
-    try:
+        found = None
+    if found is None or not S_ISREG(found.st_mode):
+        raise StoreError(f"There is no run file {path}. `context-bench run` writes them to runs/.")
+    has_log = False
+    with suppress(OSError):
         has_log = os.stat(f"{path}-wal").st_size > 0
-    except OSError:
-        has_log = False
     return found.st_ino, found.st_size, found.st_mtime_ns, has_log
 
 
-def missing(path: Path) -> StoreError:
-    """Return the error of a run file that is not there."""
-    return StoreError(f"There is no run file {path}. `context-bench run` writes them to runs/.")
-
-
 def _reading(path: Path, is_frozen: bool) -> sqlite3.Connection:
-    if not path.is_file():
-        raise missing(path)
-    mode = "mode=ro&immutable=1" if is_frozen else "mode=ro"
-    where = f"{path.resolve().as_uri()}?{mode}"
+    where = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if is_frozen else ''}"
     connection = sqlite3.connect(
         where, uri=True, check_same_thread=False, timeout=30.0, isolation_level=None, factory=_Connection
     )
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
-        limit: Callable[[int, int], int] | None = getattr(connection, "setlimit", None)
-        if limit is not None:  # since Python 3.11
-            limit(0, LARGEST_VALUE)  # SQLITE_LIMIT_LENGTH
+        if sys.version_info >= (3, 11):
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
         check_schema(connection, path)
     except BaseException:
         connection.close()
@@ -239,7 +251,7 @@ _HAS_ROW = (
 )
 
 
-class RunReader:
+class RunReader(Source):
     """Reads a run file. Nothing is written, and nothing in the file is trusted.
 
     Args:
@@ -250,20 +262,9 @@ class RunReader:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._source = Source(path)
+        super().__init__(path)
         self._held_against: int | None = None
-        self._places: dict[int, _Places] = {}  # by number of the connection, as the next
-        self._row_readers: dict[int, tuple[Any, RowReader]] = {}
-        if not path.is_file():
-            raise missing(path)
         self.lines("SELECT 1")
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._source.close()
-        self._places.clear()
-        self._row_readers.clear()
 
     @contextmanager
     def apart(self) -> Iterator[RunReader]:
@@ -271,18 +272,6 @@ class RunReader:
         with closing(RunReader(self.path)) as reader:
             reader._held_against = self._held_against
             yield reader
-
-    def lines(self, query: str, *values: Any) -> list[Values]:
-        """Return all lines of an SQL query; only this package speaks SQL."""
-        return self._source.lines(query, values)
-
-    def stream(self, query: str, *values: Any) -> Iterator[Values]:
-        """Yield the lines of an SQL query over one snapshot; only this package speaks SQL."""
-        return self._source.stream(query, values)
-
-    def snapshot(self) -> Any:
-        """Open one snapshot for several questions; see :meth:`~context_bench.store.reader.Source.snapshot`."""
-        return self._source.snapshot()
 
     def facts(self) -> dict[str, str]:
         """Return the table of single facts about the file: its format, its seal, the warnings and the like."""
@@ -371,12 +360,11 @@ class RunReader:
         Raises:
             StoreError: One does not match its check sum.
         """
-        found = []
         with self.snapshot():
-            for values in self.lines("SELECT * FROM turns WHERE response = ? ORDER BY turn", row.pack()):
+            found = self.lines("SELECT * FROM turns WHERE response = ? ORDER BY turn", row.pack())
+            for values in found:
                 verify(values)
-                found.append(StoredTurn(row, *values[1:-1]))
-        return found
+            return [StoredTurn(row, *values[1:-1]) for values in found]
 
     def hold_against(self, slot: int) -> None:
         """Read the rows beside those of another baseline than the recorded one; nothing is written."""
@@ -409,22 +397,17 @@ class RunReader:
 
     def size(self) -> int:
         """Return how many rows there are, answered or failed."""
-        return self._known_places().size
+        return self._places().size
 
     def id_at(self, index: int) -> int:
         """Return the packed identity of a row by its place in canonical order, counted from 0.
 
         A finished run whose rows leave no gap is not searched: the place says what its identity is.
         """
-        return self._known_places().id_at(index)
+        return self._places().id_at(index)
 
-    def _known_places(self) -> _Places:
-        with self.snapshot():
-            version = self._source.version()
-            places = self._places.get(version[0])
-            if places is None or places.version != version:
-                places = self._places[version[0]] = _Places(self, version)
-            return places
+    def _places(self) -> _Places:
+        return self.remember("places", lambda: _Places(self))
 
     def rows(self, first: int = 0, last: int = _LAST) -> Iterator[EvalRow]:
         """Yield every row in canonical order, those between two packed identities when they are given.
@@ -440,70 +423,59 @@ class RunReader:
 
     def _rows(self, ranges: Iterable[tuple[int, int]]) -> Iterator[EvalRow]:
         with self.snapshot() as connection:
-            reader = self._row_reader()
+            reader = self.remember(f"rows beside {self._held_against}", self._row_reader)
             for first, last in ranges:
                 yield from reader.read(connection, first, last)
 
     def _row_reader(self) -> RowReader:
-        version = self._source.version()
-        key = (version, self._held_against)
-        known = self._row_readers.get(version[0])
-        if known is None or known[0] != key:
-            reader = RowReader(
-                {entry["slot"]: entry["label"] for entry in self.systems()},
-                {label.number: label for label in self.labels()},
-                {entry["number"]: entry["id"] for entry in self.evaluators()},
-                self.baseline(),
-                self.reference(),
-                self.paired(),
-            )
-            known = self._row_readers[version[0]] = (key, reader)
-        return known[1]
+        return RowReader(
+            systems={entry["slot"]: entry["label"] for entry in self.systems()},
+            labels={label.number: label for label in self.labels()},
+            evaluators={entry["number"]: entry["id"] for entry in self.evaluators()},
+            baseline=self.baseline(),
+            paired=self.paired(),
+            reference=self.reference(),
+        )
 
     @contextmanager
     def baselines(self) -> Iterator[Callable[[int], BaselineRow | None]]:
         """Open a look-up of the baseline's row beside a packed identity; identities must come in order."""
         slot = self.baseline()
-        if slot is None:
-            yield lambda number: None
-            return
         with self.snapshot() as connection:
-            yield Baselines(connection, slot, self.paired()).of
+            yield (lambda number: None) if slot is None else Baselines(connection, slot, self.paired()).of
 
 
 class _Places:
     """Which row stands at which place: worked out where rows leave no gap, else listed once in eight bytes each."""
 
-    def __init__(self, reader: RunReader, version: tuple[int, int]) -> None:
-        self.version = version
+    def __init__(self, reader: RunReader) -> None:
         self._reader = reader
         self._listed: array[int] | None = None
         self._samples = 0
+        self._datasets: list[int] = []
         self._starts: list[int] = []
-        facts = reader.facts()
         self._slots = [slot for (slot,) in reader.lines("SELECT slot FROM systems ORDER BY slot")]
-        self._lengths: dict[int, int | None] = dict(reader.lines("SELECT number, length FROM datasets ORDER BY number"))
-        is_done = reader.lines("SELECT 1 FROM run WHERE status = 'finished'")
-        if is_done and facts.get("rows", "").isdecimal():
-            self.size = int(facts["rows"])
+        rows = reader.facts().get("rows", "")
+        if reader.lines("SELECT 1 FROM run WHERE status = 'finished'") and rows.isdecimal():
+            self.size = int(rows)
             self._work_out()
         else:
             self.size = sum(map(sum, reader.counts().values()))
 
     def _work_out(self) -> None:
-        lengths = {number: length for number, length in self._lengths.items() if length is not None}
-        each = sum(lengths.values()) * len(self._slots) if len(lengths) == len(self._lengths) else 0
+        lengths: dict[int, Any] = dict(
+            self._reader.lines("SELECT number, length FROM datasets WHERE length IS NOT 0 ORDER BY number")
+        )
+        each = 0 if None in lengths.values() else sum(lengths.values()) * len(self._slots)
         if not each or self.size % each or self._slots != list(range(len(self._slots))):
             return
         start = 0
         for number, length in lengths.items():
-            first = RowId(number, 0).pack()
-            last = last_of(RowId(number, length - 1).pack())
-            [(found,)] = self._reader.lines(
-                "SELECT max(id) FROM examples WHERE id BETWEEN ? AND ?", first, RowId(number + 1, 0).pack() - 1
-            )
-            if found is None or last_of(found) != last:
+            first, last = RowId(number, 0).pack(), last_of(RowId(number, MAX_POSITIONS - 1).pack())
+            [(found,)] = self._reader.lines("SELECT max(id) FROM examples WHERE id BETWEEN ? AND ?", first, last)
+            if found is None or RowId.unpack(found).position != length - 1:
                 return  # a sample of the dataset, whose positions leave gaps
+            self._datasets.append(number)
             self._starts.append(start)
             start += length * len(self._slots) * (self.size // each)
         self._samples = self.size // each
@@ -521,7 +493,7 @@ class _Places:
         place = bisect_left(self._starts, index + 1) - 1
         rest, sample = divmod(index - self._starts[place], self._samples)
         position, slot = divmod(rest, len(self._slots))
-        return RowId(list(self._lengths)[place], position, slot, sample).pack()
+        return RowId(self._datasets[place], position, slot, sample).pack()
 
 
 def draft_of(path: Path) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from marshal import dumps
+from operator import attrgetter
 from typing import Any
 from zlib import crc32
 
@@ -42,6 +43,11 @@ class StoredExample:
     hash: bytes
     body: str | None
 
+    def values(self) -> Values:
+        """Return what table ``examples`` holds of it."""
+        number, name = RowId(self.dataset, self.position).pack(), _text(self.example_id)
+        return _summed((number, self.dataset, self.position, name, self.label, self.hash, self.body))
+
 
 @define(eq=False)  # one for every row: a frozen one takes three times as long to make
 class StoredEvaluation:
@@ -62,6 +68,15 @@ class StoredEvaluation:
     hidden: frozenset[str] = frozenset()
     unscored: str | None = None
     details: str | None = None
+
+    def scored(self, number: int) -> list[Values]:
+        """Return what table ``scores`` holds of it, on the row with this packed identity."""
+        scores = sorted(self.scores.items())
+        return [(number, self.evaluator, name, value, int(name not in self.hidden)) for name, value in scores]
+
+    def values(self, number: int, scored: Iterable[Values]) -> Values:
+        """Return what table ``evaluations`` holds of it; its check sum covers the scores, which have none of their own."""
+        return _summed((number, self.evaluator, self.key, self.unscored, self.details), scored)
 
 
 @define(eq=False)  # one for every row: a frozen one takes three times as long to make
@@ -107,6 +122,17 @@ class StoredRow:
     again: bool = False
     turns: int = 0
 
+    def values(self, number: int) -> Values:
+        """Return what table ``responses`` holds of it, given its packed identity."""
+        return _summed((number, *self.id, *_of_call(self), int(self.reused)))
+
+    def failed(self, number: int) -> Iterator[Values]:
+        """Yield what table ``failures`` holds of it."""
+        for evaluator, failure in self.failures:
+            message, traceback = _text(failure.message), _text(failure.traceback)
+            told = failure.stage, evaluator, failure.kind, message, failure.attempts
+            yield _summed((number, *told, self.latency, self.input_tokens, traceback))
+
 
 @define(eq=False)
 class StoredTurn:
@@ -129,6 +155,11 @@ class StoredTurn:
     latency: float
     attempts: int
     measured: str | None
+
+    def values(self) -> Values:
+        """Return what table ``turns`` holds of it."""
+        call = self.key, self.output, self.latency, self.attempts, self.measured
+        return _summed((self.row.pack(), self.turn, *call))
 
 
 @frozen(eq=False)
@@ -160,107 +191,37 @@ class Label:
         return str(self.plan["agreement"]["reference"]) if "agreement" in self.plan else None
 
 
-def example_values(example: StoredExample) -> tuple[Any, ...]:
-    """Return the values of table ``examples``."""
-    identity = RowId(example.dataset, example.position).pack()
-    values = (
-        identity,
-        example.dataset,
-        example.position,
-        _text(example.example_id),
-        example.label,
-        example.hash,
-        example.body,
-    )
-    return (*values, _check_sum(values))
+_of_call = attrgetter(
+    *("key", "output", "output_hash", "input_tokens", "prompt_tokens", "response_tokens", "context_tokens"),
+    *("cached_tokens", "cost", "cost_source", "latency", "system_latency", "attempts", "measured"),
+)
 
 
-def response_values(number: int, row: StoredRow) -> tuple[Any, ...]:
-    """Return the values of table ``responses``."""
-    values = (
-        number,
-        row.id.dataset,
-        row.id.position,
-        row.id.slot,
-        row.id.sample,
-        row.key,
-        row.output,
-        row.output_hash,
-        row.input_tokens,
-        row.prompt_tokens,
-        row.response_tokens,
-        row.context_tokens,
-        row.cached_tokens,
-        row.cost,
-        row.cost_source,
-        row.latency,
-        row.system_latency,
-        row.attempts,
-        row.measured,
-        int(row.reused),
-    )
-    return (*values, _check_sum(values))
+def _summed(values: Values, covered: Iterable[Values] = ()) -> Values:
+    """Return values with their check sum, which covers others too.
 
-
-def turn_values(turn: StoredTurn) -> tuple[Any, ...]:
-    """Return the values of table ``turns``."""
-    values = (turn.row.pack(), turn.turn, turn.key, turn.output, turn.latency, turn.attempts, turn.measured)
-    return (*values, _check_sum(values))
-
-
-def evaluation_values(number: int, evaluation: StoredEvaluation) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
-    """Return the values of table ``evaluations``, and those of table ``scores``, which its check sum covers too."""
-    values = (number, evaluation.evaluator, evaluation.key, evaluation.unscored, evaluation.details)
-    scores = [
-        (number, evaluation.evaluator, name, value, int(name not in evaluation.hidden))
-        for name, value in sorted(evaluation.scores.items())
-    ]
-    return (*values, _check_sum((*values, *scores))), scores
-
-
-def failure_values(number: int, evaluator: int, failure: Failure, row: StoredRow) -> tuple[Any, ...]:
-    """Return the values of table ``failures``; ``evaluator`` is -1 for the system."""
-    values = (
-        number,
-        failure.stage,
-        evaluator,
-        failure.kind,
-        _text(failure.message),
-        failure.attempts,
-        row.latency,
-        row.input_tokens,
-        _text(failure.traceback),
-    )
-    return (*values, _check_sum(values))
-
-
-def _check_sum(values: tuple[Any, ...]) -> int:
-    """Return the CRC-32 of the values in version 2 of Python's marshal format.
-
-    That version writes each value as its type and its bytes, without references between them, and is the same in every
-    Python. It takes a fifth of the time of ``repr``.
+    It is the CRC-32 of the values in version 2 of Python's marshal format. That version writes each value as its type and
+    its bytes, without references between them, and is the same in every Python. It takes a fifth of the time of ``repr``.
     """
     try:
-        return crc32(dumps(values, 2))
+        return (*values, crc32(dumps((*values, *covered), 2)))
     except ValueError as error:
         raise StoreError(f"A row cannot be written: {error}.") from error
 
 
-def verify(values: tuple[Any, ...], covered: Iterable[tuple[Any, ...]] = ()) -> None:
+def verify(values: Values, covered: Iterable[Values] = ()) -> None:
     """Hold a tuple against its check sum, its last value.
 
     Raises:
         StoreError: They differ.
     """
-    if _check_sum((*values[:-1], *covered)) != values[-1]:
+    if _summed(values[:-1], covered) != values:
         raise StoreError(f"The run file is damaged at {RowId.unpack(values[0])}: what it holds has another check sum.")
 
 
 def _text(text: str) -> str:
     """Return text that SQLite can hold: lone surrogates become escapes."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @frozen(eq=False)
@@ -280,9 +241,9 @@ class RowReader:
     systems: Mapping[int, str]
     labels: Mapping[int, Label]
     evaluators: Mapping[int, str]
-    baseline: int | None = None
-    reference: tuple[int, int] | None = None
-    paired: Mapping[int, int] = Factory(dict)
+    baseline: int | None
+    paired: Mapping[int, int]
+    reference: tuple[int, int] | None
 
     def read(self, connection: sqlite3.Connection, first: int, last: int) -> Iterator[EvalRow]:
         """Yield the rows between two packed identities, in canonical order.
@@ -293,7 +254,7 @@ class RowReader:
 
         def stream(table: str, column: str, order: str, start: int = first) -> _Merge:
             query = f"SELECT * FROM {table} WHERE {column} BETWEEN ? AND ? ORDER BY {order}"
-            return _Merge(checked(table, connection.execute(query, (start, last))))
+            return _Merge(of_types(column_types()[table], connection.execute(query, (start, last)), table))
 
         responses = stream("responses", "id", "id")
         failures = stream("failures", "response", "response, stage DESC, evaluator")
@@ -302,45 +263,44 @@ class RowReader:
         examples = stream("examples", "id", "id", example_of(first))
         baselines = None if self.baseline is None else Baselines(connection, self.baseline, self.paired, first, last)
         while (number := min(responses.next_id, failures.next_id)) != _END:
-            example = examples.seek(example_of(number))
-            found = responses.take(number)
             yield self._row(
-                number, found, failures.take(number), evaluations.take(number), scores.take(number), example,
+                RowId.unpack(number),
+                examples.seek(example_of(number)),
+                responses.take(number),
+                failures.take(number),
+                evaluations.take(number),
+                scores.take(number),
                 None if baselines is None else baselines.of(number),
-            )  # fmt: skip
+            )
 
     def _row(
         self,
-        number: int,
+        identity: RowId,
+        example: Values | None,
         responses: list[Values],
         failures: list[Values],
         evaluations: list[Values],
         scores: list[Values],
-        example: Values | None,
         baseline: BaselineRow | None,
     ) -> EvalRow:
-        identity = RowId.unpack(number)
         if example is None:
             raise StoreError(f"The run file has no example for {identity}: it is damaged.")
-        verify(example)
-        example_id, label = example[3], self.labels[example[4]]
-        output: dict[str, Any] = {}
-        usage, latency, system_latency, input_tokens, prompt_tokens, response_tokens = None, 0.0, None, 0, None, 0
-        context_tokens, cost, cost_source = None, None, None
-        attempts, measured, reused = 1, None, False
-        for values in responses:
+        for values in (example, *responses, *failures):
             verify(values)
-            output = from_json(values[6])
-            input_tokens, prompt_tokens, response_tokens, context_tokens, _, cost, cost_source = values[8:15]
-            latency, system_latency, attempts, measured, reused = values[15:20]
-            usage = Usage.read(output)
-        _verify(failures, evaluations, scores)
+        for values in evaluations:
+            verify(values, [score for score in scores if score[1] == values[1]])
+        label, call = self.labels[example[4]], _NO_CALL
+        output: dict[str, Any] = {}
+        if responses:
+            output, call = from_json(responses[0][6]), responses[0][8:20]
+        input_tokens, prompt_tokens, response_tokens, context_tokens, _, cost, cost_source = call[:7]
+        latency, system_latency, attempts, measured, reused = call[7:]
         if failures and not responses:
-            latency, input_tokens, attempts = failures[0][6], failures[0][7], failures[0][5]
-        response = output.get("response")
+            attempts, latency, input_tokens = failures[0][5:8]
+        response, usage = output.get("response"), Usage.read(output)
         return EvalRow(
             system=self.systems[identity.slot],
-            example_id=example_id,
+            example_id=example[3],
             scores={values[2]: values[3] for values in scores if values[4]},
             input_tokens=input_tokens,
             prompt_tokens=context_tokens if prompt_tokens is None else prompt_tokens,
@@ -350,9 +310,14 @@ class RowReader:
             dataset=label.dataset,
             response=response if isinstance(response, str) else None,
             output=output,
-            errors=tuple(self._failure(values) for values in failures),
+            errors=tuple(
+                Failure(stage, kind, message, self.evaluators.get(evaluator), attempts, traceback)
+                for _, stage, evaluator, kind, message, attempts, _, _, traceback, _ in failures
+            ),
             unscored={self.evaluators[values[1]]: values[3] for values in evaluations if values[3] is not None},
-            details=self._details(evaluations),
+            details={
+                self.evaluators[values[1]]: from_json(values[4]) for values in evaluations if values[4] is not None
+            },
             headline=label.headline,
             keys=label.keys,
             position=identity.position,
@@ -366,30 +331,26 @@ class RowReader:
             system_latency=system_latency,
             baseline=baseline,
             reference=label.reference,
-            is_extra=self._is_extra(identity),
+            is_extra=self.reference is not None
+            and identity.slot == self.reference[0]
+            and identity.sample >= self.reference[1],
         )
 
-    def _is_extra(self, identity: RowId) -> bool:
-        """Whether a row says only how far the reference agrees with itself."""
-        if self.reference is None:
-            return False
-        slot, samples = self.reference[0], self.reference[1]
-        return identity.slot == slot and identity.sample >= samples
 
-    def _details(self, evaluations: list[Values]) -> dict[str, Any]:
-        return {self.evaluators[values[1]]: from_json(values[4]) for values in evaluations if values[4] is not None}
-
-    def _failure(self, values: Values) -> Failure:
-        _, stage, evaluator, kind, message, attempts, _, _, traceback, _ = values
-        return Failure(stage, kind, message, self.evaluators.get(evaluator), attempts, traceback)
-
-
-def _verify(failures: list[Values], evaluations: list[Values], scores: list[Values]) -> None:
-    """Hold what was written of failures and scores against its check sums."""
-    for values in failures:
-        verify(values)
-    for values in evaluations:
-        verify(values, [score for score in scores if score[1] == values[1]])
+_NO_CALL: Values = (
+    0,
+    None,
+    0,
+    None,
+    None,
+    None,
+    None,
+    0.0,
+    None,
+    1,
+    None,
+    False,
+)  # what a row holds that nobody answered
 
 
 def _metadata(
@@ -482,22 +443,17 @@ class _Merge:
         return self._head if self.next_id == number else None
 
 
-def checked(table: str, lines: Iterable[Values]) -> Iterator[Values]:
-    """Yield the lines of a whole table, each of whose values has the type that its column declares.
+def of_types(allowed: Sequence[Any], lines: Iterable[Values], where: str) -> Iterator[Values]:
+    """Yield lines whose values are of the allowed types, column by column: SQLite lets any value stand in any column.
 
     Raises:
-        StoreError: One has another type. SQLite lets any value stand in any column.
+        StoreError: A value has another type.
     """
-    return of_types(column_types()[table], lines, table)
-
-
-def of_types(allowed: Sequence[frozenset[type]], lines: Iterable[Values], where: str) -> Iterator[Values]:
-    """Yield lines whose values are of the allowed types, column by column."""
     known: set[tuple[type, ...]] = set()
     for values in lines:
         shape = tuple(map(type, values))
         if shape not in known:
-            if len(shape) != len(allowed) or any(kind not in types for kind, types in zip(shape, allowed)):
+            if not all(map(isinstance, values, allowed)):
                 raise StoreError(f"The run file is damaged: a value in {where} has a type that it cannot have.")
             known.add(shape)
         yield values

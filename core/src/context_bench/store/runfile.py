@@ -26,18 +26,8 @@ from context_bench.store.encoding import digest, from_json, to_json
 from context_bench.store.keys import sql_example_of
 from context_bench.store.lock import OPEN, SessionLock, close_seal, new_seal
 from context_bench.store.reader import RunReader, draft_of, writing
-from context_bench.store.rows import (
-    Label,
-    StoredExample,
-    StoredRow,
-    StoredTurn,
-    evaluation_values,
-    example_values,
-    failure_values,
-    response_values,
-    turn_values,
-)
-from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
+from context_bench.store.rows import Label, StoredExample, StoredRow, StoredTurn
+from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, Values
 
 _LINES_AT_ONCE = (40, 8, 1)  # of at most 24 values each: SQLite may be built for 999 in one statement
 
@@ -52,7 +42,6 @@ class RunFile(RunReader):
 
     def __init__(self, path: Path, lock: SessionLock | None = None, is_new: bool = False) -> None:
         self.is_new = is_new
-        self._has_turns: bool | None = False if is_new else None
         self._lock = Lock()
         self._connection = writing(path)
         self._inode = os.stat(path).st_ino
@@ -68,12 +57,7 @@ class RunFile(RunReader):
         Raises:
             StoreError: There is a file already, or the folder cannot be written to.
         """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"The run file {path} cannot be written: {error}.") from error
-        lock = SessionLock(path)
-        try:
+        with _locked(path, "written") as lock:
             if path.exists():
                 raise StoreError(
                     f"There is a file {path} already. Resume it (`context-bench resume {path}`) or name another."
@@ -83,12 +67,6 @@ class RunFile(RunReader):
             _write_new(draft, (run, created, to_json(config), to_json(provenance)))
             os.replace(draft, path)
             return cls(path, lock, is_new=True)
-        except (OSError, sqlite3.Error) as error:
-            lock.release()
-            raise StoreError(f"The run file {path} cannot be written: {error}.") from error
-        except BaseException:
-            lock.release()
-            raise
 
     @classmethod
     def open(cls, path: Path) -> RunFile:
@@ -98,16 +76,9 @@ class RunFile(RunReader):
             StoreError: It is missing, is no run file, is damaged, was written in another format, or another session
                 writes into it.
         """
-        with closing(RunReader(path)):  # nothing is written before all that the file defines is known to be ours
-            lock = SessionLock(path)
-        try:
+        RunReader(path).close()  # nothing is written before all that the file defines is known to be ours
+        with _locked(path, "written") as lock:
             return cls(path, lock)
-        except sqlite3.Error as error:
-            lock.release()
-            raise StoreError(f"The run file {path} cannot be written: {error}.") from error
-        except BaseException:
-            lock.release()
-            raise
 
     def close(self) -> None:
         """Fold the write-ahead log into the main file, close it, and let the next session in."""
@@ -140,14 +111,15 @@ class RunFile(RunReader):
         except sqlite3.Error as error:
             raise StoreError(f"The run file {self.path} cannot be written: {error}.") from error
 
-    def _write(self, query: str, values: Sequence[Any] = ()) -> None:
+    def _write(self, query: str, *values: Any) -> None:
         """Execute one statement in a transaction of its own."""
         with self._writing() as connection:
             connection.execute(query, values)
 
-    def _note(self, name: str, value: str) -> None:
-        """Record a single fact about the file."""
-        self._write("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+    def _put(self, table: str, *values: Any) -> None:
+        """Write one line of a table, in the place of the one with its key."""
+        with self._writing():
+            self._insert(table, [values])
 
     def discard(self) -> None:
         """Close the file and remove it, with what SQLite keeps beside it, unless somebody did or replaced it."""
@@ -159,7 +131,7 @@ class RunFile(RunReader):
 
     def keep_request(self, config: Mapping[str, Any]) -> None:
         """Record what is asked for now, in place of what the run began with."""
-        self._write("UPDATE run SET config = ?", (to_json(config),))
+        self._write("UPDATE run SET config = ?", to_json(config))
 
     def begin(self, status: str | None = "running") -> None:
         """Record that a session writes into the file, and the status that it gives to the run: it is sealed at its end."""
@@ -190,42 +162,35 @@ class RunFile(RunReader):
 
     def add_system(self, slot: int, label: str, key: bytes, shared: bool, description: Mapping[str, Any]) -> None:
         """Record a system of this run; ``shared`` says whether its key is valid in other runs."""
-        values = slot, label, key, shared, to_json(description)
-        self._write("INSERT OR REPLACE INTO systems VALUES (?, ?, ?, ?, ?)", values)
+        self._put("systems", slot, label, key, shared, to_json(description))
 
     def add_dataset(self, number: int, label: str, description: Mapping[str, Any]) -> None:
         """Record a dataset of this run."""
-        values = number, label, to_json(description)
-        self._write("INSERT OR REPLACE INTO datasets VALUES (?, ?, ?, NULL, NULL)", values)
+        self._put("datasets", number, label, to_json(description), None, None)
 
     def close_dataset(self, number: int, length: int, content: bytes) -> None:
         """Record how many examples a dataset gave, and the hash of them all in order."""
-        self._write("UPDATE datasets SET length = ?, content = ? WHERE number = ?", (length, content, number))
+        self._write("UPDATE datasets SET length = ?, content = ? WHERE number = ?", length, content, number)
 
     def add_evaluator(self, number: int, evaluator: str, key: bytes, provenance: Mapping[str, Any]) -> None:
         """Record an evaluator of this run."""
-        values = number, evaluator, key, to_json(provenance)
-        self._write("INSERT OR REPLACE INTO evaluators VALUES (?, ?, ?, ?)", values)
+        self._put("evaluators", number, evaluator, key, to_json(provenance))
 
     def add_label(self, label: Label) -> None:
         """Record the wiring of a dataset label."""
-        keys = to_json({key: [meaning.evaluator, meaning.worst] for key, meaning in label.keys.items()})
-        values = label.number, label.label, label.headline, keys, to_json(label.plan)
-        self._write("INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?, ?)", values)
-
-    def drop_fact(self, name: str) -> None:
-        """Remove a fact about the file."""
-        self._write("DELETE FROM meta WHERE name = ?", (name,))
+        keys = {key: [meaning.evaluator, meaning.worst] for key, meaning in label.keys.items()}
+        self._put("labels", label.number, label.label, label.headline, to_json(keys), to_json(label.plan))
 
     def copy_into(self, target: sqlite3.Connection) -> None:
-        """Put all that the file holds in the place of what another holds, in one transaction."""
+        """Put all that a draft holds in the place of what another file holds, in one transaction; it is no draft any more."""
+        self._write("DELETE FROM meta WHERE name = 'draft'")
         with self._lock:
             self._connection.backup(target)
 
     def expect(self, rows: int | None) -> None:
         """Record how many rows the whole run has at most, of all systems and samples; None where nobody knows."""
         if rows is not None:
-            self._note("expected", str(rows))
+            self._put("meta", "expected", str(rows))
 
     def add_provenance(self, found: Mapping[str, Any]) -> None:
         """Add to what is recorded about the place where the run is done."""
@@ -235,22 +200,17 @@ class RunFile(RunReader):
 
     def settle_headlines(self) -> None:
         """Name the headline of labels whose evaluators had no manifest to name one: ``score``, else their first key."""
-        query = (
-            "SELECT evaluator, scores.name FROM scores "
-            f"JOIN examples ON examples.id = {sql_example_of('scores.response')} "
-            "WHERE label = ? GROUP BY 1, 2 ORDER BY scores.name != 'score', 1, 2 LIMIT 1"
+        self._write(
+            "UPDATE labels SET headline = (SELECT scores.name FROM scores "
+            f"JOIN examples ON examples.id = {sql_example_of('scores.response')} WHERE label = labels.number "
+            "GROUP BY evaluator, 1 ORDER BY scores.name != 'score', evaluator, 1 LIMIT 1) WHERE headline IS NULL"
         )
-        with self._writing():
-            for (number,) in self._connection.execute("SELECT number FROM labels WHERE headline IS NULL").fetchall():
-                found = self._connection.execute(query, (number,)).fetchone()
-                if found:
-                    self._connection.execute("UPDATE labels SET headline = ? WHERE number = ?", (found[1], number))
 
     def finish(self, status: str, finished: str) -> None:
         """Record how the run ended: ``finished``, ``interrupted`` or ``stopped``."""
         size = sum(map(sum, self.counts().values()))
         with self._writing():
-            self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('rows', ?)", (str(size),))
+            self._insert("meta", [("rows", str(size))])
             self._connection.execute("UPDATE run SET status = ?, finished = ?", (status, finished))
 
     def warn(self, lines: Sequence[str]) -> None:
@@ -258,11 +218,11 @@ class RunFile(RunReader):
         known = self.warnings()
         told = [*known, *(line for line in dict.fromkeys(lines) if line not in known)]
         if told != known:
-            self._note("warnings", to_json(told))
+            self._put("meta", "warnings", to_json(told))
 
     def keep_metrics(self, found: Mapping[str, Any]) -> None:
         """Record which metrics the run computes, and what they made of its rows."""
-        self._note("metrics", to_json(found))
+        self._put("meta", "metrics", to_json(found))
 
     def commit(self, items: Sequence[StoredRow | StoredExample]) -> None:
         """Write examples and finished rows durably, all or none. A row that is there already is replaced.
@@ -270,32 +230,27 @@ class RunFile(RunReader):
         Raises:
             StoreError: They cannot be written.
         """
-        rows = [item for item in items if isinstance(item, StoredRow)]
-        examples = [example_values(item) for item in items if isinstance(item, StoredExample)]
-        responses, evaluations, scores, failures = [], [], [], []
-        for row in rows:
-            number = row.id.pack()
-            if row.output is not None:
-                responses.append(response_values(number, row))
+        rows = [(item.id.pack(), item) for item in items if isinstance(item, StoredRow)]
+        evaluations, scores = [], []
+        for number, row in rows:
             for evaluation in row.evaluations:
-                values, found = evaluation_values(number, evaluation)
-                evaluations.append(values)
-                scores += found
-            for evaluator, failure in row.failures:
-                failures.append(failure_values(number, evaluator, failure, row))
+                scored = evaluation.scored(number)
+                scores += scored
+                evaluations.append(evaluation.values(number, scored))
+        lines = {
+            "examples": [item.values() for item in items if isinstance(item, StoredExample)],
+            "responses": [row.values(number) for number, row in rows if row.output is not None],
+            "evaluations": evaluations,
+            "scores": scores,
+            "failures": [line for number, row in rows for line in row.failed(number)],
+        }
         with self._writing():
             if not self.is_new:
                 self._forget(rows)
-            for table, lines in (
-                ("examples", examples),
-                ("responses", responses),
-                ("evaluations", evaluations),
-                ("scores", scores),
-                ("failures", failures),
-            ):
-                self._insert(table, lines)
+            for table, found in lines.items():
+                self._insert(table, found)
 
-    def _insert(self, table: str, lines: Sequence[Sequence[Any]]) -> None:
+    def _insert(self, table: str, lines: Sequence[Values]) -> None:
         """Insert lines, many by one statement: each statement lets other threads in, and must wait for its turn again."""
         start = 0
         for number in _LINES_AT_ONCE:
@@ -304,26 +259,21 @@ class RunFile(RunReader):
                 self._connection.execute(query, values)
                 start += number
 
-    def _forget(self, rows: Sequence[StoredRow]) -> None:
-        """Delete what an earlier session wrote about rows that are written anew."""
-        run = self._connection.executemany
-        whole = [(row.id.pack(),) for row in rows if not row.again]
-        run("DELETE FROM responses WHERE id = ?", whole)
-        if self.has_turns:
-            run(
-                "DELETE FROM turns WHERE response = ? AND turn >= ?",
-                [(row.id.pack(), row.turns) for row in rows if not row.again],
-            )
-        for table in ("evaluations", "scores", "failures"):
-            run(f"DELETE FROM {table} WHERE response = ?", whole)
+    def _forget(self, rows: Iterable[tuple[int, StoredRow]]) -> None:
+        """Delete what an earlier session wrote about rows that are written anew, or about what evaluators say anew."""
+        whole = [(number, row.turns) for number, row in rows if not row.again]
         parts = [
-            (row.id.pack(), evaluator)
-            for row in rows
+            (number, evaluator)
+            for number, row in rows
             if row.again
-            for evaluator in (*(e.evaluator for e in row.evaluations), *(number for number, _ in row.failures))
+            for evaluator in (*(said.evaluator for said in row.evaluations), *(told for told, _ in row.failures))
         ]
+        delete = self._connection.executemany
+        delete("DELETE FROM turns WHERE response = ? AND turn >= ?", whole)
+        delete("DELETE FROM responses WHERE id = ?", ((number,) for number, _ in whole))
         for table in ("evaluations", "scores", "failures"):
-            run(f"DELETE FROM {table} WHERE response = ? AND evaluator = ?", parts)
+            delete(f"DELETE FROM {table} WHERE response = ?", ((number,) for number, _ in whole))
+            delete(f"DELETE FROM {table} WHERE response = ? AND evaluator = ?", parts)
 
     def finished(self) -> Iterator[tuple[int, bytes, bytes]]:
         """Yield packed identity, response key and the example's key of every row answered when the session began, in order."""
@@ -334,27 +284,19 @@ class RunFile(RunReader):
                     f"ON examples.id = {sql_example_of('responses.id')} ORDER BY responses.id"
                 )
 
-    @property
-    def has_turns(self) -> bool:
-        """Whether turns of conversations are kept."""
-        if self._has_turns is None:
-            self._has_turns = super().has_turns
-        return self._has_turns
-
     def keep_turn(self, turn: StoredTurn) -> None:
         """Write the answer to a turn durably, in place of what was kept of this turn and those behind it.
 
         Raises:
             StoreError: It cannot be written.
         """
-        values = turn_values(turn)
-        self._has_turns = True
+        values = turn.values()
         with self._writing():
             self._connection.execute("DELETE FROM turns WHERE response = ? AND turn >= ?", values[:2])
-            self._connection.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+            self._insert("turns", [values])
 
 
-def _insertion(table: str, lines: Sequence[Sequence[Any]]) -> tuple[str, Sequence[Any]]:
+def _insertion(table: str, lines: Sequence[Values]) -> tuple[str, Sequence[Any]]:
     """Return a statement that inserts lines, and its values.
 
     Columns that are all null are written into the statement, and digests handed over as ``bytearray``: for each None and
@@ -376,6 +318,25 @@ def _insertion(table: str, lines: Sequence[Sequence[Any]]) -> tuple[str, Sequenc
 def _statement(table: str, given: tuple[bool, ...], lines: int) -> str:
     line = f"({', '.join('?' if is_given else 'NULL' for is_given in given)})"
     return f"INSERT OR REPLACE INTO {table} VALUES {', '.join([line] * lines)}"
+
+
+@contextmanager
+def _locked(path: Path, done: str) -> Iterator[SessionLock]:
+    """Lock a run file; what goes wrong while its session is set up gives the lock back.
+
+    Raises:
+        StoreError: Another session writes into it, or what is to be ``done`` with it cannot be.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = SessionLock(path)
+        try:
+            yield lock
+        except BaseException:
+            lock.release()
+            raise
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"The run file {path} cannot be {done}: {error}.") from error
 
 
 def _write_new(path: Path, run: tuple[str, ...]) -> None:
@@ -416,25 +377,17 @@ class Rescoring:
     """
 
     def __init__(self, path: Path, asked: Mapping[str, Any]) -> None:
-        with closing(RunReader(path)):
-            self._lock = SessionLock(path)
-        try:
+        RunReader(path).close()
+        with _locked(path, "copied for its rescoring") as self._lock:
             self._path, self._draft = path, draft_of(path)
             wanted = digest(_state(path), asked).hex()
             if not self._draft.exists() or self._purpose() != wanted:
                 self._begin(wanted)
             self.store = RunFile(self._draft)
             self.store.begin(None)
-        except (OSError, sqlite3.Error) as error:
-            self._lock.release()
-            raise StoreError(f"The run file {path} cannot be copied for its rescoring: {error}.") from error
-        except BaseException:
-            self._lock.release()
-            raise
 
     def publish(self) -> None:
         """Put the new scores in the place of the old ones, all at once, and end the session."""
-        self.store.drop_fact("draft")
         try:
             with closing(writing(self._path)) as target:
                 self.store.copy_into(target)

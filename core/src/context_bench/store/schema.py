@@ -152,64 +152,51 @@ JOIN labels ON labels.number = examples.label
 JOIN evaluators ON evaluators.number = scores.evaluator;
 """
 
-SCHEMAS = {SCHEMA_VERSION: TABLES}
-"""Every format that is read, by its version. A new version adds itself here, and keeps the one before it word for word:
-run files are held against these texts before anything is read from them."""
-
 
 @cache
-def column_types() -> dict[str, tuple[frozenset[type], ...]]:
+def column_types() -> dict[str, tuple[Any, ...]]:
     """Return the types that the values of each table's columns may have."""
-    types = {"INTEGER": int, "TEXT": str, "REAL": float, "BLOB": bytes}
-    found: dict[str, tuple[frozenset[type], ...]] = {}
+    types: dict[str, Any] = {"INTEGER": int, "TEXT": str, "REAL": float, "BLOB": bytes}
+    found = {}
     for name, body in re.findall(r"CREATE TABLE (\w+) \((.*?)\n\)", TABLES, re.DOTALL):
-        columns = re.findall(r"^    \w+ +(INTEGER|TEXT|REAL|BLOB)(.*)$", body, re.MULTILINE)
-        found[name] = tuple(
-            frozenset({types[kind]} if "NOT NULL" in rule or "PRIMARY KEY" in rule else {types[kind], type(None)})
-            for kind, rule in columns
-        )
+        columns = re.findall(r"^    \w+ +(INTEGER|TEXT|REAL|BLOB)( NOT NULL| PRIMARY KEY|)", body, re.MULTILINE)
+        found[name] = tuple(types[kind] if is_given else types[kind] | None for kind, is_given in columns)
     return found
 
 
-def check_schema(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the version of a run file's format, after holding all that it defines against that format.
+def check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Hold all that a run file defines against what this version does.
 
     Raises:
         StoreError: It was written in another format, or defines what no run file of ours does.
     """
-    objects = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    ours, objects = _objects(), connection.execute(_OBJECTS).fetchall()
     if not any(line[:2] == ("table", "meta") for line in objects):
         raise StoreError(f"{path} is no run file: it has no table meta.")
-    strange = [line for line in objects if line not in _every_object()]
-    if strange:
-        kind, name, *_ = strange[0]
+    for kind, name, *_ in (line for line in objects if line not in ours):
         raise StoreError(
             f"{path} is not as context-bench writes it: its {kind} {str(name)[:60]!r} is none of a run file's. Nothing was "
             "read from it; remove what was added, or open it with the version of context-bench that wrote it."
         )
     found = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
     version = str(found[0]) if found else ""
-    if not version.isdecimal() or int(version) not in SCHEMAS:
+    if version != str(SCHEMA_VERSION):
         raise StoreError(
-            f"{path} has run-file format {version[:20] or 'none'}; this version reads {', '.join(map(str, SCHEMAS))}. "
+            f"{path} has run-file format {version[:20] or 'none'}; this version reads {SCHEMA_VERSION}. "
             "Open it with the version of context-bench that wrote it."
         )
-    missing = _objects(SCHEMAS[int(version)]) - set(objects)
-    if missing:
-        raise StoreError(f"{path} is damaged: it has no {' '.join(min(missing)[:2])}.")
-    return int(version)
+    if lost := ours.difference(objects):
+        raise StoreError(f"{path} is damaged: it has no {' '.join(min(lost)[:2])}.")
+
+
+_OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 
 
 @cache
-def _every_object() -> frozenset[Values]:
-    return frozenset().union(*map(_objects, SCHEMAS.values()))
-
-
-@cache
-def _objects(tables: str) -> frozenset[Values]:
-    """Return what a format defines, as SQLite tells it."""
+def _objects() -> frozenset[Values]:
+    """Return what this format defines, as SQLite tells it."""
     connection = sqlite3.connect(":memory:")
-    connection.executescript(tables)
-    found = frozenset(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
+    connection.executescript(TABLES)
+    found = frozenset(connection.execute(_OBJECTS).fetchall())
     connection.close()
     return found
