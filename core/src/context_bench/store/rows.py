@@ -263,9 +263,12 @@ class RowReader:
         examples = stream("examples", "id", "id", example_of(first))
         baselines = None if self.baseline is None else Baselines(connection, self.baseline, self.paired, first, last)
         while (number := min(responses.next_id, failures.next_id)) != _END:
+            example = examples.seek(example_of(number))
+            if example is None:
+                raise StoreError(f"The run file has no example for {RowId.unpack(number)}: it is damaged.")
             yield self._row(
                 RowId.unpack(number),
-                examples.seek(example_of(number)),
+                example,
                 responses.take(number),
                 failures.take(number),
                 evaluations.take(number),
@@ -276,15 +279,13 @@ class RowReader:
     def _row(
         self,
         identity: RowId,
-        example: Values | None,
+        example: Values,
         responses: list[Values],
         failures: list[Values],
         evaluations: list[Values],
         scores: list[Values],
         baseline: BaselineRow | None,
     ) -> EvalRow:
-        if example is None:
-            raise StoreError(f"The run file has no example for {identity}: it is damaged.")
         for values in (example, *responses, *failures):
             verify(values)
         for values in evaluations:
