@@ -118,9 +118,9 @@ def test_the_check_sum_of_every_kind_of_value_is_pinned() -> None:
 if __name__ == "__main__":
     from tempfile import mkdtemp
 
-    from context_bench.runner import work
+    from context_bench.runner import stopping
 
-    work.format_exception = lambda *_: ["Traceback (most recent call last):\n"]  # type: ignore[assignment]  # no folders
+    stopping.format_exception = lambda *_: ["Traceback (most recent call last):\n"]  # type: ignore[assignment]  # no folders
     assert platform.python_version().startswith("3.11."), "the name of the file says that Python 3.11 wrote it"
     place = Path(mkdtemp()) / "run.sqlite"
     write(place)

@@ -20,6 +20,7 @@ from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.results import EvalResult
+from context_bench.runner.admission import Admission
 from context_bench.runner.parts import LabelWiring, Slot
 from context_bench.runner.stopping import Signals
 from context_bench.runner.stored_jobs import Again, Reference
@@ -70,7 +71,9 @@ def rescore(
                 slots = _silent(store.systems())
                 secrecy = secrecy_of(catalog, request)
                 workbench = Workbench(WordTokenizer(), secrecy=secrecy)
-                Loop(workbench, store, 1, signals).run(Again(store, slots, planner.wire, force, reference).jobs())
+                Loop(workbench, store, 1, signals, Admission((), 1, stop=signals.stop)).run(
+                    Again(store, slots, planner.wire, force, reference).jobs()
+                )
                 result = read_result(store.path, catalog=catalog)
                 store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
                 with signals.unheard():  # all at once, or a signal would leave it half sealed

@@ -227,7 +227,7 @@ class Run:
         feed = Feed(*of_run, transcripts, unscored, self._reference, request.patience)
         started = perf_counter()
         with self._shown(admission := self._admission(signals.stop), feed):
-            loop = Loop(workbench, store, self._workers, signals, self._watch(), admission, request.deadline)
+            loop = Loop(workbench, store, self._workers, signals, admission, self._watch(), request.deadline)
             try:
                 loop.run(feed.jobs())
             finally:

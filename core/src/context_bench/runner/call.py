@@ -8,24 +8,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from inspect import isawaitable
 from threading import Event, Lock
 from time import monotonic, perf_counter
 from typing import Any
 
-from attrs import frozen
+from attrs import Factory, define
 
 from context_bench.errors import CallRefusedError
 from context_bench.runner.admission import Admission, AskAgainError, PauseEndedError, Place
 from context_bench.runner.parts import Job, Scorer
-from context_bench.runner.stopping import Raised, Stop, guarded, is_ours
+from context_bench.runner.stopping import Raised, Stop, call_on, guarded, is_ours
 from context_bench.runner.systems import Answer, Timing
 from context_bench.runner.work import Workbench
 from context_bench.store.rows import StoredRow
 
 _LONGEST_SLEEP = 3600.0
 
+Step = float | Callable[[], Any] | None
+"""Seconds to wait, or until somebody wakes the call; something to do that may wait by itself; or None: ask the system.
 
+What was done or asked returned, or :class:`Raised`, is sent back.
+"""
+
+Steps = Generator[Step, Any, bool]
+
+
+@define(eq=False)
 class Ticket:
     """A row on its way. It ends once: whoever :meth:`settle`s it first says how, and whoever comes later is not heard.
 
@@ -45,24 +55,21 @@ class Ticket:
         cancel: Stops what is under way, where that can be done; None for a thread.
     """
 
-    __slots__ = (
-        "_end", "answer", "attempts", "cancel", "failed", "job", "late", "place", "quick", "sent", "slow", "started", "steps",
-        "turn", "waiting",
-    )  # fmt: skip
-
-    def __init__(self, job: Job, quick: Sequence[Scorer] = (), slow: Sequence[Scorer] = ()) -> None:
-        self.job, self.quick, self.slow = job, quick, slow
-        self.started: float | None = None
-        self.answer: Answer | None = None
-        self.failed: StoredRow | None = None
-        self.attempts = 1
-        self.cancel: Callable[[], Any] | None = None
-        self.late: StoredRow | None = None
-        self.turn = 0
-        self.place: Place | None = None
-        self.sent = self.waiting = 0.0
-        self.steps: Generator[Any, Any, bool] | None = None
-        self._end = Lock()
+    job: Job
+    quick: Sequence[Scorer] = ()
+    slow: Sequence[Scorer] = ()
+    started: float | None = None
+    answer: Answer | None = None
+    failed: StoredRow | None = None
+    attempts: int = 1
+    place: Place | None = None
+    sent: float = 0.0
+    waiting: float = 0.0
+    steps: Steps | None = None
+    late: StoredRow | None = None
+    turn: int = 0
+    cancel: Callable[[], Any] | None = None
+    _end: Lock = Factory(Lock)
 
     def start(self) -> None:
         """Start the row's clock."""
@@ -82,40 +89,12 @@ class Ticket:
         """Claim the row's end; False when somebody has already."""
         return self._end.acquire(blocking=False)
 
-    def late_row(self, workbench: Workbench, deadline: float) -> StoredRow:
-        """Return the row of a ticket whose time is up: an answer is kept, what is missing has failed."""
-        job = self.job
-        reason = TimeoutError(f"it took longer than the deadline of {deadline:g} s.")
-        if job.only is not None:
-            return workbench.unfinished(job, None, job.only, reason)
-        if self.answer is None:
-            return workbench.failed(job, reason, self.seconds, self.attempts)
-        return workbench.unfinished(job, self.answer, job.wiring.scorers, reason)
-
-
-@frozen
-class Sleep:
-    """A step: wait so many seconds, or until somebody wakes the call."""
-
-    seconds: float
-
-
-@frozen
-class Ask:
-    """A step: ask the system; what it said, or :class:`Raised`, is sent back."""
-
-
-@frozen
-class Do:
-    """A step: do something that may wait by itself; what it returned, or :class:`Raised`, is sent back."""
-
-    work: Callable[[], Any]
-
-
-Step = Sleep | Ask | Do
-Steps = Generator[Step, Any, bool]
-
-_ASK = Ask()
+    def take(self, found: Answer | StoredRow) -> None:
+        """Keep what the system said, or the row of its failure."""
+        if isinstance(found, StoredRow):
+            self.failed = found
+        else:
+            self.answer = found
 
 
 def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: Callable[[], None]) -> Steps:
@@ -136,19 +115,18 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
     attempt = 1
     error: BaseException | None = None
     while not ticket.is_settled and not stop.is_set():
-        leave = admission.enter(job, attempt)
-        if isinstance(leave, float):
-            leave = yield from _line_up(ticket, attempt, admission, wake)
-        if leave is None:
+        place = admission.enter(job, attempt)
+        if isinstance(place, float):
+            place = yield from _line_up(ticket, attempt, admission, wake)
+        if place is None:
             if error is None or stop.is_set() or ticket.is_settled:
                 return False
             ticket.failed = workbench.failed(job, error, ticket.seconds, ticket.attempts)
             return True
-        place = leave
         ticket.place = place
         try:
             if place.has_governors:
-                found = yield Do(place.govern)
+                found = yield place.govern
                 if isinstance(found, Raised):
                     raise found.error
                 if stop.is_set():
@@ -158,35 +136,31 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
             if ticket.started is None:
                 ticket.start()
                 ticket.sent = started
-            found = yield _ASK
+            found = yield None
             seconds = perf_counter() - started
             if not isinstance(found, Raised):
                 place.answered(found, seconds)
                 before = started - ticket.sent
-                timing = Timing(seconds, ticket.attempts, before, ticket.waiting + before)
-                answer = workbench.take(job, found, timing)
-                if isinstance(answer, StoredRow):
-                    ticket.failed = answer
-                else:
+                ticket.take(workbench.take(job, found, Timing(seconds, attempt, before, ticket.waiting + before)))
+                if ticket.answer is not None:
                     place.prove()
-                    ticket.answer = answer
                 return True
-            if isinstance(found.error, CallRefusedError):
-                raise found.error
-            if isinstance(found.error, PauseEndedError):
-                return False
             error = found.error
+            if isinstance(error, CallRefusedError):
+                raise error
+            if isinstance(error, PauseEndedError):
+                return False
+            pause = place.refused(error, seconds, attempt)
             if isinstance(error, AskAgainError):
                 error = error.__cause__ or error
-            pause = place.refused(found.error, seconds, ticket.attempts)
             if pause is None:
-                ticket.failed = workbench.failed(job, error, ticket.seconds, ticket.attempts)
+                ticket.failed = workbench.failed(job, error, ticket.seconds, attempt)
                 return True
         finally:
             place.leave()
         until = monotonic() + pause
         while (left := until - monotonic()) > 0 and not stop.is_set() and not ticket.is_settled:
-            yield Sleep(left)
+            yield left
         attempt += 1
     return False
 
@@ -200,12 +174,12 @@ def _line_up(
     try:
         while not admission.stop.is_set() and not ticket.is_settled:
             if not line.is_first(waiter):
-                yield Sleep(_LONGEST_SLEEP)
+                yield _LONGEST_SLEEP
                 continue
             found = admission.enter(ticket.job, attempt, is_first=True)
             if not isinstance(found, float):
                 return found
-            yield Sleep(found)
+            yield found
         return None
     finally:
         seconds = line.leave(waiter, monotonic())
@@ -221,14 +195,11 @@ def drive(ticket: Ticket, admission: Admission, workbench: Workbench) -> bool:
     try:
         while True:
             step = steps.send(found)
-            if step is _ASK:
-                found = guarded(ticket.job.ask)
-            elif isinstance(step, Sleep):
-                sleeper.sleep(step.seconds)
+            if isinstance(step, float):
+                sleeper.sleep(step)
                 found = None
             else:
-                assert isinstance(step, Do)
-                found = guarded(step.work)
+                found = guarded(step or ticket.job.ask)
     except StopIteration as end:
         return bool(end.value)
     finally:
@@ -243,7 +214,12 @@ async def adrive(ticket: Ticket, admission: Admission, workbench: Workbench) -> 
     try:
         while True:
             step = steps.send(found)
-            if step is _ASK:
+            if isinstance(step, float):
+                await sleeper.sleep(step)
+                found = None
+            elif step is not None:
+                found = await asyncio.to_thread(guarded, step)
+            else:
                 try:
                     found = ticket.job.aask()
                     if isawaitable(found):
@@ -254,12 +230,6 @@ async def adrive(ticket: Ticket, admission: Admission, workbench: Workbench) -> 
                     if is_ours(error):
                         raise
                     found = Raised(error)
-            elif isinstance(step, Sleep):
-                await sleeper.sleep(step.seconds)
-                found = None
-            else:
-                assert isinstance(step, Do)
-                found = await asyncio.to_thread(guarded, step.work)
     except StopIteration as end:
         return bool(end.value)
     finally:
@@ -281,12 +251,9 @@ class _ThreadSleeper:
         if self._woken is None:
             self._woken = Event()
             return  # whoever woke us before was not heard: look again first
-        self._stop.add(self._woken.set)
-        try:
+        with self._stop.calling(self.wake):
             self._woken.wait(seconds)
-        finally:
-            self._stop.discard(self._woken.set)
-            self._woken.clear()
+        self._woken.clear()
 
 
 class _LoopSleeper:
@@ -294,25 +261,17 @@ class _LoopSleeper:
 
     def __init__(self, stop: Stop) -> None:
         self._stop = stop
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = asyncio.get_running_loop()
         self._woken: asyncio.Event | None = None
 
     def wake(self) -> None:
-        if self._loop is not None and self._woken is not None:
-            try:
-                self._loop.call_soon_threadsafe(self._woken.set)
-            except RuntimeError:  # the loop has ended, and with it the call
-                pass
+        if self._woken is not None:
+            call_on(self._loop, self._woken.set)
 
     async def sleep(self, seconds: float) -> None:
         if self._woken is None:
-            self._loop, self._woken = asyncio.get_running_loop(), asyncio.Event()
+            self._woken = asyncio.Event()
             return  # whoever woke us before was not heard: look again first
-        self._stop.add(self.wake)
-        try:
+        with self._stop.calling(self.wake), suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._woken.wait(), seconds)
-        except asyncio.TimeoutError:
-            pass
-        finally:
-            self._stop.discard(self.wake)
-            self._woken.clear()
+        self._woken.clear()

@@ -10,25 +10,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from threading import Event, Semaphore, Thread
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from context_bench.records import Failure
-from context_bench.runner.admission import Admission
 from context_bench.runner.call import Ticket, adrive, drive
 from context_bench.runner.deferred_scoring import Later
-from context_bench.runner.parts import Job, LabelWiring, Scorer, Slot, is_async, scorers_of, slow_scorers
-from context_bench.runner.scoring import claim, scores_only
-from context_bench.runner.stopping import Signals
-from context_bench.runner.systems import Answer, Timing
-from context_bench.runner.threads import EventLoop, Threads, Window, Writer
-from context_bench.runner.work import Workbench
+from context_bench.runner.parts import Job, LabelWiring, Scorer, is_async, scorers_of, slow_scorers
+from context_bench.runner.scoring import claim
+from context_bench.runner.stopping import call_on
+from context_bench.runner.systems import Timing
+from context_bench.runner.threads import EventLoop, Finished, Threads, Window, Writer
 from context_bench.store.rows import StoredRow
-from context_bench.store.runfile import RunFile
+
+if TYPE_CHECKING:
+    from context_bench.runner.work import Loop
 
 _TICK = 0.02
 _TICK_OF_MAIN = 0.25
@@ -37,50 +37,27 @@ _QUICK = 0.0003
 
 
 class Lanes:
-    """Does jobs, many at once, and commits their rows.
+    """Does the jobs of a loop, many at once, and commits their rows."""
 
-    Args:
-        workbench: Does the steps of a job.
-        store: Where rows are committed.
-        workers: Calls in flight at most.
-        admission: Limits of the endpoints, governors, and the token that stops the run.
-        signals: Those that end the run.
-        deadline: Seconds for one row, from the first call until it is scored; None for no limit.
-        on_row: Called with each committed row, once it is scored.
-    """
-
-    def __init__(
-        self,
-        workbench: Workbench,
-        store: RunFile,
-        workers: int,
-        admission: Admission,
-        signals: Signals,
-        deadline: float | None = None,
-        on_row: Callable[[StoredRow], None] | None = None,
-    ) -> None:
-        self._workbench = workbench
-        self._workers = workers
-        self._admission = admission
-        self._stop = admission.stop
-        self._signals = signals
-        self._deadline = deadline
-        self._on_row = on_row
+    def __init__(self, loop: Loop) -> None:
+        self._workbench, self._admission, self._signals = loop.workbench, loop.admission, loop.signals
+        self._deadline, self._on_row = loop.deadline, loop.on_row
+        self._stop = loop.admission.stop
         self._error: BaseException | None = None
         self._open: dict[int, Ticket] = {}
         self._scorers: dict[LabelWiring, tuple[list[Scorer], list[Scorer]]] = {}
-        self._async: dict[Slot, bool] = {}
-        self._window = Window(workers, self._start, self._stop)
+        self._is_async = cache(is_async)
+        self._window = Window(loop.workers, self._start, self._stop)
         self._pace: dict[LabelWiring, float] = {}
         self._is_draining = False
-        self._group = max(1, workers // 64)
-        self._later_window = max(256, 2 * workers)
+        self._group = max(1, loop.workers // 64)
+        self._later_window = max(256, 2 * loop.workers)
         self._later_places = Semaphore(self._later_window)
-        self._writer = Writer(store, self._broken)
-        self._threads = Threads(self._work, workers)
-        self._scoring = Threads(self._work, min(workers, _SCORING_THREADS))
+        self._writer = Writer(loop.store, self._broken)
+        self._threads = Threads(self._work, loop.workers)
+        self._scoring = Threads(self._work, _SCORING_THREADS)
         self._loop: EventLoop | None = None
-        self._later = Later(workbench, deadline, self._said, self._event_loop, self._stop)
+        self._later = Later(self._workbench, self._deadline, self._said, self._event_loop, self._stop)
         self._has_ended = Event()
 
     def run(self, jobs: Iterable[Job]) -> None:
@@ -114,9 +91,9 @@ class Lanes:
         self._writer.close(None if is_patient else 1.0)
 
     def _feed(self, jobs: Iterator[Job]) -> None:
-        while (job := self._pull(jobs)) is not None:
+        while not self._stop.is_set() and (job := self._signals.pull(jobs)) is not None:
             if job.stored is not None:
-                self._writer.hold(job.stored)
+                self._writer.hold((None, job.stored))
             ticket = Ticket(job, *self._parted(job))
             if ticket.slow:
                 self._take_later_place()
@@ -126,14 +103,6 @@ class Lanes:
                     self._later_places.release()
                 return
             self._window.add(ticket)
-
-    def _pull(self, jobs: Iterator[Job]) -> Job | None:
-        """Return the next job; a signal ends this at once, as a dataset may take for ever."""
-        self._signals.is_at_once = True
-        try:
-            return None if self._stop.is_set() or self._signals.number is not None else next(jobs, None)
-        finally:
-            self._signals.is_at_once = False
 
     def _start(self, ticket: Ticket) -> None:
         self._open[id(ticket)] = ticket
@@ -164,11 +133,6 @@ class Lanes:
                 self._scorers[job.wiring] = found
         return found
 
-    def _is_async(self, slot: Slot) -> bool:
-        if slot not in self._async:
-            self._async[slot] = is_async(slot)
-        return self._async[slot]
-
     def _event_loop(self) -> EventLoop:
         if self._loop is None:
             self._loop = EventLoop()
@@ -196,12 +160,9 @@ class Lanes:
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
             self._broken(error)
             row = None
-        if not ticket.settle():
-            self._note_late(ticket)
-            return False
         # Whoever scores commits, too, and with it what others left: one hand-over less for each row.
-        self._open.pop(id(ticket), None)
-        self._writer.hold((partial(self._safe, ticket), row))
+        if not self._end(ticket, row, self._writer.hold):
+            return False
         if is_call or self._scoring.is_idle or self._writer.waiting >= self._group:
             self._writer.drain()
         return True
@@ -210,10 +171,7 @@ class Lanes:
         job, workbench = ticket.job, self._workbench
         if job.output is not None:
             ticket.start()
-            if job.only is not None:
-                ticket.answer = Answer.stored(job.output)
-            else:
-                self._take_stored(ticket, job.output)
+            ticket.take(workbench.take(job, job.output, Timing(0.0)))
         elif ticket.answer is None and not drive(ticket, self._admission, workbench):
             return None
         answer = ticket.answer
@@ -222,7 +180,7 @@ class Lanes:
         started = perf_counter()
         found = workbench.score(job, ticket.quick, answer)
         self._pace[job.wiring] = max(perf_counter() - started, 0.9 * self._pace.get(job.wiring, 0.0))
-        return scores_only(job, *found) if job.only is not None else workbench.row(job, answer, *found)
+        return workbench.row(job, answer, *found)
 
     # The event loop calls the system; threads score.
 
@@ -230,12 +188,14 @@ class Lanes:
         """Ask a ticket's system; return whether the task may go on with another."""
         if ticket.turn != turn:
             return True
-        ticket.cancel = partial(cancel, asyncio.get_running_loop(), asyncio.current_task())
+        task = asyncio.current_task()
+        assert task is not None
+        ticket.cancel = partial(call_on, asyncio.get_running_loop(), task.cancel)
         is_cancelled = False
         try:
             if await adrive(ticket, self._admission, self._workbench) and ticket.answer is not None:
                 ticket.cancel = None
-                if self._is_quick(ticket.job):
+                if self._deadline is None and self._pace.get(ticket.job.wiring, 1.0) < _QUICK:
                     self._finish(ticket)
                 else:
                     self._scoring.put(ticket)
@@ -245,29 +205,19 @@ class Lanes:
             if ticket.is_settled:
                 return False
             if not self._stop.is_set():
-                self._fail(ticket, TimeoutError("the call was cancelled by the system itself."))
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
-            self._broken(error)
+                error = TimeoutError("the call was cancelled by the system itself.")
+                ticket.failed = self._workbench.failed(ticket.job, error, ticket.seconds, ticket.attempts)
+        except BaseException as raised:  # noqa: BLE001 - handed to the caller's thread
+            self._broken(raised)
         if ticket.turn != turn:
             return False
-        if ticket.settle():
-            self._end(ticket, ticket.failed)
-        else:
-            self._note_late(ticket)
+        self._end(ticket, ticket.failed, self._writer.put)
         return not is_cancelled
-
-    def _is_quick(self, job: Job) -> bool:
-        """Whether rows like this are scored in less time than a hand-over takes, and no deadline is to be kept meanwhile."""
-        return self._deadline is None and self._pace.get(job.wiring, 1.0) < _QUICK
 
     def _finish(self, ticket: Ticket) -> None:
         """Score on the loop's own thread what is scored in less time than a hand-over takes, and commit it."""
-        row = self._row(ticket)
-        if not ticket.settle():
-            self._note_late(ticket)
+        if not self._end(ticket, self._row(ticket), self._writer.hold):
             return
-        self._open.pop(id(ticket), None)
-        self._writer.hold((partial(self._safe, ticket), row))
         if self._writer.waiting >= self._group:
             self._writer.drain()
         elif not self._is_draining:
@@ -278,36 +228,31 @@ class Lanes:
         self._is_draining = False
         self._writer.drain()
 
-    def _take_stored(self, ticket: Ticket, output: Any) -> None:
-        answer = self._workbench.take(ticket.job, output, Timing(0.0))
-        if isinstance(answer, StoredRow):
-            ticket.failed = answer
-        else:
-            ticket.answer = answer
-
-    def _fail(self, ticket: Ticket, error: BaseException) -> None:
-        ticket.failed = self._workbench.failed(ticket.job, error, ticket.seconds, ticket.attempts)
-
     # How rows end.
 
-    def _end(self, ticket: Ticket, row: StoredRow | None) -> None:
+    def _end(self, ticket: Ticket, row: StoredRow | None, hand_over: Callable[[Finished], None]) -> bool:
+        """End a row and hand it to the writer; return False when it has ended already."""
+        if not ticket.settle():
+            self._note_late(ticket)
+            return False
         self._open.pop(id(ticket), None)
-        self._writer.put((partial(self._safe, ticket), row))
+        hand_over((partial(self._safe, ticket), row))
+        return True
 
     def _safe(self, ticket: Ticket, row: StoredRow | None) -> None:
         """Go on when a row is committed, or was dropped."""
-        job = ticket.job
         self._window.leave()
-        slow = ticket.slow
-        is_answered = row is not None and ticket.answer is not None and ticket.late is None
-        if slow and row is not None and is_answered and not self._stop.is_set():  # else it is scored on resume
-            self._later.put(job, ticket.answer, slow, row)  # type: ignore[arg-type]
+        answer = ticket.answer
+        if ticket.slow:
+            if row is not None and answer is not None and ticket.late is None and not self._stop.is_set():
+                self._later.put(ticket.job, answer, ticket.slow, row)
+                return
+            self._later_places.release()  # what was stopped is scored on resume
+        if row is None:
             return
-        if slow:
-            self._later_places.release()
-        if row is not None and self._on_row is not None:
+        if self._on_row is not None:
             self._on_row(row)
-        if row is not None and ticket.answer is None and ticket.place is not None:
+        if answer is None and ticket.place is not None:
             ticket.place.end()
 
     def _said(self, job: Job, row: StoredRow | None, first: StoredRow) -> None:
@@ -338,7 +283,7 @@ class Lanes:
         """Fail the rows whose time is up."""
         while not self._has_ended.wait(_TICK):
             if self._loop is not None and self._deadline is not None and self._loop.is_stuck:
-                self._replace_loop()
+                self._replace_loop(self._loop)
             self._scoring.relieve()
             if self._deadline is None:
                 continue
@@ -347,10 +292,9 @@ class Lanes:
                 if ticket.started is not None and ticket.seconds > self._deadline and ticket.settle():
                     self._give_up(ticket, self._deadline)
 
-    def _replace_loop(self) -> None:
+    def _replace_loop(self, stuck: EventLoop) -> None:
         """Leave a loop that something blocks to itself; what it has not begun begins on another."""
-        stuck, self._loop = self._loop, EventLoop()
-        assert stuck is not None
+        self._loop = EventLoop()
         others = stuck.leave()
         for ticket in list(self._open.values()):
             if ticket.started is None and ticket.job.output is None and self._is_async(ticket.job.slot):
@@ -362,10 +306,11 @@ class Lanes:
             self._loop.put(make)
 
     def _give_up(self, ticket: Ticket, deadline: float) -> None:
-        ticket.late = ticket.late_row(self._workbench, deadline)
+        ticket.late = self._workbench.late(ticket.job, ticket.answer, deadline, ticket.seconds, ticket.attempts)
         if ticket.place is not None:
             ticket.place.leave()
-        self._end(ticket, ticket.late)
+        self._open.pop(id(ticket), None)
+        self._writer.put((partial(self._safe, ticket), ticket.late))
         if ticket.job.transcript is not None:
             ticket.job.transcript.give_up()
         if ticket.cancel is not None:
@@ -381,12 +326,3 @@ class Lanes:
             (number, evolve(failure, traceback=f"{failure.traceback}{late}\n")) for number, failure in row.failures
         ]
         self._writer.put((None, evolve(row, failures=failures)))
-
-
-def cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> None:
-    """Cancel a task from any thread."""
-    try:
-        if task is not None:
-            loop.call_soon_threadsafe(task.cancel)
-    except RuntimeError:  # the loop has ended
-        pass

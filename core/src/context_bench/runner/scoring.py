@@ -114,7 +114,9 @@ class Scoring:
         return evaluation
 
 
-def scores_only(job: Job, evaluations: Sequence[StoredEvaluation], failures: Failures) -> StoredRow:
+def scores_only(
+    job: Job, evaluations: Sequence[StoredEvaluation], failures: Sequence[tuple[int, Failure]]
+) -> StoredRow:
     """Return what is written about a response that is stored already."""
     return StoredRow(id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True)
 

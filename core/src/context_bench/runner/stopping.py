@@ -6,11 +6,11 @@ import re
 import signal
 from _thread import allocate_lock, interrupt_main
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event, Lock, Thread, current_thread, main_thread
 from traceback import format_exception
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import frozen
 
@@ -18,6 +18,8 @@ from context_bench.errors import ContextBenchError
 from context_bench.records import Failure
 
 if TYPE_CHECKING:
+    import asyncio
+
     from context_bench.store.rows import StoredRow
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -25,6 +27,8 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 LONGEST = 10.0
 """Seconds for which a run that is stopped waits for its calls in flight; then it ends as by a second signal."""
+
+Item = TypeVar("Item")
 
 
 class Stop:
@@ -60,6 +64,21 @@ class Stop:
         """Forget what :meth:`add` was told."""
         with self._lock:
             self._wakers.discard(wake)
+
+    @contextmanager
+    def calling(self, wake: Callable[[], None]) -> Iterator[None]:
+        """Have something called when the token is set meanwhile, or is set already."""
+        self.add(wake)
+        try:
+            yield
+        finally:
+            self.discard(wake)
+
+
+def call_on(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) -> None:
+    """Have an event loop call something, from any thread; one that has ended does not."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(function)
 
 
 class Signals:
@@ -117,6 +136,14 @@ class Signals:
             yield
         finally:
             self._is_deaf = before
+
+    def pull(self, items: Iterator[Item]) -> Item | None:
+        """Return the next item of somebody else's, or None; a signal ends this at once, as a dataset may take for ever."""
+        self.is_at_once = True
+        try:
+            return None if self.number is not None else next(items, None)
+        finally:
+            self.is_at_once = False
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         is_first, self.number = self.number is None, self.number or number

@@ -12,8 +12,7 @@ from time import monotonic
 from typing import Any
 
 from context_bench.runner.call import Ticket
-from context_bench.runner.stopping import Stop
-from context_bench.store.rows import StoredExample, StoredRow
+from context_bench.runner.stopping import Stop, call_on
 from context_bench.store.runfile import RunFile
 
 _UNMOVED = 5
@@ -120,7 +119,7 @@ class EventLoop:
         self._inbox.append(make)
         if not self._is_woken:
             self._is_woken = True
-            self._call(self._take)
+            call_on(self._loop, self._take)
 
     @property
     def is_stuck(self) -> bool:
@@ -129,7 +128,7 @@ class EventLoop:
         stuck = self._beat < self._asked and now - self._asked > _STUCK
         if not stuck and self._beat >= self._asked:
             self._asked = now
-            self._call(self._answer)
+            call_on(self._loop, self._answer)
         return stuck
 
     def leave(self) -> list[Callable[[], Coroutine[Any, Any, bool]]]:
@@ -137,19 +136,13 @@ class EventLoop:
         left = []
         while self._inbox:
             left.append(self._inbox.popleft())
-        self._call(self._loop.stop)
+        call_on(self._loop, self._loop.stop)
         return left
 
     def close(self, seconds: float) -> None:
         """Cancel what is running and end the loop; wait at most so many seconds for it."""
-        self._call(self._stop)
+        call_on(self._loop, self._stop)
         self._thread.join(seconds)
-
-    def _call(self, function: Callable[[], object]) -> None:
-        try:
-            self._loop.call_soon_threadsafe(function)
-        except RuntimeError:  # it is closed
-            pass
 
     def _take(self) -> None:
         self._is_woken = False
@@ -210,8 +203,8 @@ _LONGEST_WAIT = 0.02
 
 Safe = Callable[[StoredRow | None], None]
 
-Finished = tuple[Safe | None, StoredRow | None]
-"""Who waits for a row, and the row: without a row it was dropped, without a waiter it is a note."""
+Finished = tuple[Safe, StoredRow | None] | tuple[None, StoredRow | StoredExample]
+"""Who waits for a row, and the row: without a row it was dropped, without a waiter it is a note, or an example."""
 
 
 class Writer:
@@ -224,20 +217,20 @@ class Writer:
 
     def __init__(self, store: RunFile, broken: Callable[[BaseException], None]) -> None:
         self._store, self._broken = store, broken
-        self._waiting: deque[Finished | StoredExample] = deque()
+        self._waiting: deque[Finished] = deque()
         self._wanted = Event()
         self._lock = Lock()
         self._is_closing = False
         self._thread = Thread(target=self._write, name="context-bench-writer", daemon=True)
         self._thread.start()
 
-    def put(self, item: Finished | StoredExample) -> None:
+    def put(self, item: Finished) -> None:
         """Have something committed soon."""
         self._waiting.append(item)
         if not self._wanted.is_set():
             self._wanted.set()
 
-    def hold(self, item: Finished | StoredExample) -> None:
+    def hold(self, item: Finished) -> None:
         """Have something committed by the caller's next :meth:`drain`, or soon at the latest."""
         self._waiting.append(item)
 
@@ -250,7 +243,7 @@ class Writer:
         """Commit what is waiting on the calling thread, unless another does so already."""
         while self._waiting and self._lock.acquire(blocking=False):
             try:
-                group: list[Finished | StoredExample] = []
+                group: list[Finished] = []
                 while self._waiting and len(group) < _LARGEST_GROUP:
                     group.append(self._waiting.popleft())
                 self._commit(group)
@@ -274,18 +267,9 @@ class Writer:
             if self._is_closing and not self._waiting:
                 return
 
-    def _commit(self, group: list[Finished | StoredExample]) -> None:
-        entries: list[StoredRow | StoredExample] = []
-        finished: list[tuple[Safe, StoredRow | None]] = []
-        for item in group:
-            if isinstance(item, StoredExample):
-                entries.append(item)
-                continue
-            safe, row = item
-            if row is not None:
-                entries.append(row)
-            if safe is not None:
-                finished.append((safe, row))
+    def _commit(self, group: list[Finished]) -> None:
+        entries = [entry for _, entry in group if entry is not None]
+        finished = [item for item in group if item[0] is not None]
         try:
             if entries:
                 self._store.commit(entries)

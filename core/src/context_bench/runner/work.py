@@ -15,12 +15,12 @@ from itertools import chain
 from time import monotonic, perf_counter
 from typing import Any
 
-from attrs import evolve
+from attrs import Factory, define, evolve
 
 from context_bench.messages import as_sent
 from context_bench.records import Failure, Usage
-from context_bench.runner.admission import Admission
-from context_bench.runner.parts import Job, LabelWiring, Scorer, Slot, needs_lanes
+from context_bench.runner.admission import Admission, AskAgainError
+from context_bench.runner.parts import Job, LabelWiring, Slot, needs_lanes, scorers_of
 from context_bench.runner.scoring import Scoring, scores_only
 from context_bench.runner.stopping import Interruption, Signals, add_attempts, is_ours
 from context_bench.runner.systems import Answer, Bill, Measured, Timing, models_of, reported_cost, take_apart
@@ -38,37 +38,30 @@ _LONGEST_WAIT = 0.05
 OnRow = Callable[[StoredRow], None]
 
 
+@define(eq=False)
 class Loop:
     """Does jobs and commits their rows.
 
-    Args:
+    Attributes:
         workbench: Does a job.
         store: Where rows are committed.
         workers: Number of calls in flight. With one, systems are called on the caller's thread, unless a deadline, an
             endpoint or an evaluator asks for more.
         signals: Those that end the session.
+        admission: Limits of the endpoints, governors, and the token that stops the run.
         on_row: Called with each committed row.
-        admission: Limits of the endpoints, governors, and the token that stops the run; None for none.
-        deadline: Seconds for one row; None for no limit.
+        deadline: Seconds for one row, from the first call until it is scored; None for no limit.
     """
 
-    def __init__(
-        self,
-        workbench: Workbench,
-        store: RunFile,
-        workers: int,
-        signals: Signals,
-        on_row: OnRow | None = None,
-        admission: Admission | None = None,
-        deadline: float | None = None,
-    ) -> None:
-        self._workbench = workbench
-        self._store = store
-        self._workers = workers
-        self._on_row = on_row
-        self._signals = signals
-        self._admission = admission or Admission((), workers, stop=signals.stop)
-        self._deadline = deadline
+    workbench: Workbench
+    store: RunFile
+    workers: int
+    signals: Signals
+    admission: Admission
+    on_row: OnRow | None = None
+    deadline: float | None = None
+    _group: list[StoredRow | StoredExample] = Factory(list)
+    _plain: set[tuple[Slot, LabelWiring]] = Factory(set)
 
     def run(self, jobs: Iterable[Job]) -> None:
         """Do every job and return when all rows are committed.
@@ -79,77 +72,57 @@ class Loop:
         Raises:
             Interruption: A signal ended the run.
         """
-        admission, signals = self._admission, self._signals
+        admission, signals = self.admission, self.signals
         signals.in_flight = lambda: max(1, sum(admission.in_flight.values()))
         try:
             signals.is_at_once = False
             rest: Iterable[Job] | None = jobs
-            if self._workers == 1 and self._deadline is None and not admission.is_limited:
-                rest = _Inline(self._workbench, self._store, self._on_row, signals).run(iter(jobs))
+            if self.workers == 1 and self.deadline is None and not admission.is_limited:
+                rest = self._do_here(iter(jobs))
             if rest is not None and not admission.stop.is_set():
                 from context_bench.runner.lanes import Lanes
 
-                of_run = self._workbench, self._store, self._workers
-                Lanes(*of_run, admission, signals, self._deadline, self._on_row).run(rest)
+                Lanes(self).run(rest)
         finally:
             signals.in_flight, signals.is_at_once = int, True
         if signals.number is not None:
             raise Interruption(signals.number)
 
-
-class _Inline:
-    """Everything on the caller's thread, which costs no hand-over."""
-
-    def __init__(self, workbench: Workbench, store: RunFile, on_row: OnRow | None, signals: Signals) -> None:
-        self._workbench, self._store, self._on_row, self._signals = workbench, store, on_row, signals
-        self._group: list[StoredRow | StoredExample] = []
-        self._oldest = 0.0
-        self._plain: dict[LabelWiring, set[Slot]] = {}
-
-    def run(self, jobs: Iterator[Job]) -> Iterator[Job] | None:
-        """Do jobs until one is better done in the lanes; return that one and the rest, or None."""
-        signals = self._signals
+    def _do_here(self, jobs: Iterator[Job]) -> Iterator[Job] | None:
+        """Do jobs on the caller's thread, which costs no hand-over; return those that are better done in the lanes, or None."""
+        oldest = 0.0
         try:
-            while True:
-                signals.is_at_once = True
-                job = next(jobs, None) if signals.number is None else None
-                signals.is_at_once = False
-                if job is None:
-                    break
-                if job.slot not in self._plain.get(job.wiring, ()) or job.only is not None:
+            while (job := self.signals.pull(jobs)) is not None:
+                if (job.slot, job.wiring) not in self._plain or job.only is not None:
                     if needs_lanes(job):
                         return chain([job], jobs)
-                    self._plain.setdefault(job.wiring, set()).add(job.slot)
+                    self._plain.add((job.slot, job.wiring))
                 if not self._group:
-                    self._oldest = monotonic()
+                    oldest = monotonic()
                 if job.stored is not None:
                     self._group.append(job.stored)
                 try:
-                    row = self._workbench.do(job)
+                    row = self.workbench.do(job)
                 except AskedTooOftenError:
                     return chain([evolve(job, stored=None)], jobs)
                 self._group.append(row)
-                if (
-                    row.latency >= CHEAP
-                    or row.output is None
-                    or len(self._group) >= _LARGEST_GROUP
-                    or monotonic() - self._oldest > _LONGEST_WAIT
-                ):
+                is_cheap = row.latency < CHEAP and row.output is not None
+                if not is_cheap or len(self._group) >= _LARGEST_GROUP or monotonic() - oldest > _LONGEST_WAIT:
                     self._commit()
         finally:
-            signals.is_at_once = False
             self._commit()
         return None
 
     def _commit(self) -> None:
         self._plain.clear()  # an evaluator may have cost enough by now to be run elsewhere
-        if self._group:
-            group, self._group = self._group, []  # before: a second signal may come once they are committed
-            self._store.commit(group)
-            if self._on_row is not None:
-                for item in group:
-                    if isinstance(item, StoredRow):
-                        self._on_row(item)
+        if not self._group:
+            return
+        group, self._group = self._group, []  # before: a second signal may come once they are committed
+        self.store.commit(group)
+        if self.on_row is not None:
+            for item in group:
+                if isinstance(item, StoredRow):
+                    self.on_row(item)
 
 
 class AskedTooOftenError(Exception):
@@ -193,15 +166,12 @@ class Workbench:
             WiringError: Two evaluators gave the same key: the run cannot go on like this.
             AskedTooOftenError: The system is to be asked again later, which takes the lanes.
         """
-        if job.only is not None:
-            return self.again(job, job.only)
         started = perf_counter()
         try:
             found = job.output if job.output is not None else job.ask()
         except BaseException as error:
             if is_ours(error):
                 raise
-            from context_bench.runner.admission import AskAgainError
             from context_bench.runner.rate_headers import is_refusal
 
             if isinstance(error, AskAgainError) or is_refusal(error):
@@ -210,19 +180,21 @@ class Workbench:
         answer = self.take(job, found, Timing(perf_counter() - started))
         if isinstance(answer, StoredRow):
             return answer
-        return self.row(job, answer, *self.score(job, job.wiring.scorers, answer))
+        return self.row(job, answer, *self.score(job, scorers_of(job), answer))
 
     def take(self, job: Job, found: Any, timing: Timing) -> Answer | StoredRow:
         """Return what a system said, or the row of its failure when that is no output.
 
         Args:
             job: The job.
-            found: What the system returned.
+            found: What the system returned, or the job's own output.
             timing: When it came.
         """
+        if job.only is not None:
+            return Answer(found, "", output_key(found), Measured(0.0))
         try:
             if job.output is not None:
-                output, measured = job.output, Measured(job.latency)
+                output, measured = found, Measured(job.latency)
             else:
                 output, measured = take_apart(found, timing, job.slot.system)
             text = to_json(output)
@@ -245,7 +217,9 @@ class Workbench:
         evaluations: Sequence[StoredEvaluation] = (),
         failures: Sequence[tuple[int, Failure]] = (),
     ) -> StoredRow:
-        """Return the row of an answer and what evaluators said of it."""
+        """Return the row of an answer and what evaluators said of it; of a response that is stored already, this alone."""
+        if job.only is not None:
+            return scores_only(job, evaluations, failures)
         measured = answer.measured
         usage = Usage.read(answer.output)
         cost, cost_source = self._bill(usage, models_of(job.slot, answer.output))
@@ -271,12 +245,6 @@ class Workbench:
             turns=job.turns,
         )
 
-    def again(self, job: Job, scorers: Sequence[Scorer]) -> StoredRow:
-        """Return the row of a response that is stored already, with what these scorers say of it."""
-        assert job.output is not None
-        evaluations, failures = self.score(job, scorers, Answer.stored(job.output))
-        return scores_only(job, evaluations, failures)
-
     def failed(self, job: Job, error: BaseException, latency: float, attempts: int = 1) -> StoredRow:
         """Return the row of a job whose system failed."""
         if attempts > 1:
@@ -293,9 +261,12 @@ class Workbench:
             turns=job.turns,
         )
 
-    def unfinished(self, job: Job, answer: Answer | None, scorers: Sequence[Scorer], error: BaseException) -> StoredRow:
-        """Return the row of an answer that could not be scored; without an answer, of a stored response's scores."""
-        failures = [(scorer.number, self._scoring.failure("evaluator", error, scorer.id)) for scorer in scorers]
+    def late(self, job: Job, answer: Answer | None, deadline: float, seconds: float, attempts: int) -> StoredRow:
+        """Return the row of a job whose time is up: an answer is kept, what is missing has failed."""
+        error = TimeoutError(f"it took longer than the deadline of {deadline:g} s.")
+        if answer is None and job.only is None:
+            return self.failed(job, error, seconds, attempts)
+        failures = [(scorer.number, self._scoring.failure("evaluator", error, scorer.id)) for scorer in scorers_of(job)]
         return scores_only(job, [], failures) if answer is None else self.row(job, answer, (), failures)
 
     def _context_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> int | None:
