@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from context_bench.records import Usage
-from context_bench.runner.systems import Timing, async_way, take_apart, takes_turns
+from context_bench.runner.systems import Measured, Timing, async_way, take_apart, takes_turns
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import RowId, response_key
@@ -82,30 +82,21 @@ class Conversational:
 
     def converse(self, example: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Any]:
         """Return the output of a conversation; turns that its transcript holds are not asked again."""
-        talk = _Talk(example["turns"])
-        for number, history in talk.questions():
-            turn = transcript.recall(number, history)
-            if turn is None:
-                transcript.admit()
-                started = perf_counter()
-                found = self._system.process_turn(isolate(history))
-                turn = _kept(transcript, number, history, found, perf_counter() - started)
-            talk.add(turn)
+        talk = _Talk(example["turns"], transcript)
+        for history in talk.questions():
+            started = perf_counter()
+            found = self._system.process_turn(isolate(history))
+            talk.answer(found, perf_counter() - started)
         return talk.output()
 
     async def aconverse(self, example: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Any]:
         """Do the same without blocking the event loop."""
-        talk = _Talk(example["turns"])
-        way = async_way(self._system, self._talk)
-        for number, history in talk.questions():
-            turn = await asyncio.to_thread(transcript.recall, number, history)
-            if turn is None:
-                await asyncio.to_thread(transcript.admit)
-                started = perf_counter()
-                found = await _awaited(way, isolate(history))
-                seconds = perf_counter() - started
-                turn = await asyncio.to_thread(_kept, transcript, number, history, found, seconds)
-            talk.add(turn)
+        talk = _Talk(example["turns"], transcript)
+        questions, way = talk.questions(), async_way(self._system, self._talk)
+        while (history := await asyncio.to_thread(next, questions, None)) is not None:
+            started = perf_counter()
+            found = await _awaited(way, isolate(history))
+            await asyncio.to_thread(talk.answer, found, perf_counter() - started)
         return talk.output()
 
 
@@ -132,8 +123,7 @@ def conversation_output(replies: Any) -> Mapping[str, Any]:
     found: dict[str, Any] = {"response": texts[-1], "turn_responses": texts}
     usages = [usage for reply in replies if isinstance(reply, Mapping) and (usage := Usage.read(reply)) is not None]
     if usages:
-        found["usage"] = _sum(usages).to_dict()
-        found["turn_usage"] = [usage.to_dict() for usage in usages]
+        found |= _used(usages)
     elif isinstance(getattr(replies, "usage", None), Mapping):
         found["usage"] = dict(replies.usage)  # type: ignore[attr-defined]
     return found
@@ -144,13 +134,14 @@ class _Talk:
 
     Args:
         turns: User turns as text, or turns as ``{"role", "content"}``.
+        transcript: The turns that were answered.
 
     Raises:
         ValueError: The turns are malformed, or none of them is to be answered.
     """
 
-    def __init__(self, turns: Sequence[Any]) -> None:
-        self._turns = turns
+    def __init__(self, turns: Sequence[Any], transcript: Transcript) -> None:
+        self._turns, self._transcript = turns, transcript
         roles = [_role(turn, place) for place, turn in enumerate(turns)]
         self._open = {
             place
@@ -162,15 +153,29 @@ class _Talk:
         self._history: list[Any] = []
         self._outputs: list[Mapping[str, Any]] = []
 
-    def questions(self) -> Iterator[tuple[int, list[Any]]]:
-        """Yield the number of each turn to ask, and everything that was said up to it; :meth:`add` the answer then."""
+    def questions(self) -> Iterator[list[Any]]:
+        """Yield for each turn to ask, once it may be asked, what was said up to it; :meth:`answer` it then."""
         for place, turn in enumerate(self._turns):
             self._history.append(turn)
-            if place in self._open:
-                yield len(self._outputs), list(self._history)
+            if place not in self._open:
+                continue
+            history = list(self._history)
+            known = self._transcript.recall(len(self._outputs), history)
+            if known is not None:
+                self._add(known)
+            else:
+                self._transcript.admit()
+                yield history
 
-    def add(self, turn: StoredTurn) -> None:
-        """Take the answer to the latest question."""
+    def answer(self, found: Any, seconds: float) -> None:
+        """Take the answer to the latest question, once it is safe."""
+        number = len(self._outputs)
+        output, measured = take_apart({"response": found} if isinstance(found, str) else found, Timing(seconds))
+        if not isinstance(output.get("response"), str):
+            raise TypeError(f"the answer to turn {number + 1} has no text under 'response'")
+        self._add(self._transcript.keep(number, self._history, to_json(output), measured))
+
+    def _add(self, turn: StoredTurn) -> None:
         output = output_of(turn)
         self._outputs.append(output)
         self._history.append({"role": "assistant", "content": output["response"]})
@@ -183,18 +188,13 @@ class _Talk:
             "latency": sum(output["latency"] for output in self._outputs),
             "attempts": sum(output["attempts"] for output in self._outputs),
         }
-        usages = [Usage.read(output) or Usage() for output in self._outputs]
         if any("usage" in output for output in self._outputs):
-            found["usage"] = _sum(usages).to_dict()
-            found["turn_usage"] = [usage.to_dict() for usage in usages]
+            found |= _used([Usage.read(output) or Usage() for output in self._outputs])
         return found
 
 
-def _kept(transcript: Transcript, number: int, history: Sequence[Any], found: Any, seconds: float) -> StoredTurn:
-    output, measured = take_apart({"response": found} if isinstance(found, str) else found, Timing(seconds))
-    if not isinstance(output.get("response"), str):
-        raise TypeError(f"the answer to turn {number + 1} has no text under 'response'")
-    return transcript.keep(number, history, to_json(output), measured.latency, measured.attempts, measured.rest)
+def _used(usages: Sequence[Usage]) -> dict[str, Any]:
+    return {"usage": sum(usages[1:], usages[0]).to_dict(), "turn_usage": [usage.to_dict() for usage in usages]}
 
 
 def _role(turn: Any, place: int) -> str:
@@ -203,13 +203,6 @@ def _role(turn: Any, place: int) -> str:
     if isinstance(turn, Mapping) and isinstance(turn.get("role"), str) and "content" in turn:
         return str(turn["role"])
     raise ValueError(f"turns[{place}] must be text or a mapping with `role` and `content`.")
-
-
-def _sum(usages: Sequence[Usage]) -> Usage:
-    total = usages[0]
-    for usage in usages[1:]:
-        total = total + usage
-    return total
 
 
 def _forgetful() -> Transcript:
@@ -311,9 +304,7 @@ class Transcript:
         del self._turns[number:]
         return None
 
-    def keep(
-        self, number: int, history: Sequence[Any], output: str, latency: float, attempts: int, measured: str | None
-    ) -> StoredTurn:
+    def keep(self, number: int, history: Sequence[Any], output: str, measured: Measured) -> StoredTurn:
         """Take a turn and return when it is safe.
 
         Raises:
@@ -325,9 +316,10 @@ class Transcript:
         secrecy = self._keeper.secrecy
         if secrecy.is_told_in(output):
             output = to_json(secrecy.of_answer(from_json(output)))
-        if measured is not None and secrecy:
-            measured = to_json(secrecy.of_all(from_json(measured)))
-        turn = StoredTurn(self._row, number, self._key(history), output, latency, attempts, measured)
+        rest = measured.rest
+        if rest is not None and secrecy:
+            rest = to_json(secrecy.of_all(from_json(rest)))
+        turn = StoredTurn(self._row, number, self._key(history), output, measured.latency, measured.attempts, rest)
         self._keeper.keep(turn)
         if self.place is not None:
             self.place.note(from_json(output))

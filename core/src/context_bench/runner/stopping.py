@@ -239,22 +239,25 @@ def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def failure_of(stage: str, error: BaseException, evaluator: str | None = None) -> Failure:
     """Return the failure that an error is; one that cannot even be written down is a failure, too."""
-    attempts = guarded(getattr, error, "attempts", 1)
     told = guarded(lambda: "".join(format_exception(type(error), error, error.__traceback__)))
     return Failure(
         stage=stage,
         kind=type(error).__name__,
         message=message_of(error),
         evaluator=evaluator,
-        attempts=attempts if type(attempts) is int and attempts > 0 else 1,
+        attempts=_attempts_of(error),
         traceback=told if isinstance(told, str) else "",
     )
 
 
 def add_attempts(error: BaseException, more: int) -> None:
     """Tell an error that the runner asked ``more`` times besides, so that its message and its failure count them all."""
-    own = guarded(getattr, error, "attempts", 1)
-    guarded(setattr, error, "attempts", (own if type(own) is int and own > 0 else 1) + more)
+    guarded(setattr, error, "attempts", _attempts_of(error) + more)
+
+
+def _attempts_of(error: BaseException) -> int:
+    found = guarded(getattr, error, "attempts", 1)
+    return found if type(found) is int and found > 0 else 1
 
 
 def message_of(error: BaseException) -> str:

@@ -34,11 +34,7 @@ def usual_workers(slots: Iterable[Slot], is_waiting: bool) -> int:
 
 def endpoint_of(system: Any) -> str | None:
     """Return the endpoint that a system asks, as its fingerprint names it; None when it names none."""
-    for step in steps_of_system(system):
-        found = _fingerprint(step).get("endpoint")
-        if isinstance(found, str):
-            return found
-    return None
+    return _first_text(_fingerprint(step).get("endpoint") for step in steps_of_system(system))
 
 
 def close_systems(slots: Iterable[Slot]) -> list[str]:
@@ -58,11 +54,8 @@ def close_systems(slots: Iterable[Slot]) -> list[str]:
 
 def model_of(system: Any) -> str | None:
     """Return the model that a system asks, as its fingerprint or its attribute ``model`` names it; None without one."""
-    for step in reversed(steps_of_system(system)):
-        found = _fingerprint(step).get("model", getattr(step, "model", None))
-        if isinstance(found, str):
-            return found
-    return None
+    steps = reversed(steps_of_system(system))
+    return _first_text(_fingerprint(step).get("model", getattr(step, "model", None)) for step in steps)
 
 
 def max_tokens_of(system: Any) -> int | None:
@@ -76,6 +69,10 @@ def max_tokens_of(system: Any) -> int | None:
                 if isinstance(found, int) and not isinstance(found, bool) and found > 0:
                     return found
     return None
+
+
+def _first_text(found: Iterable[object]) -> str | None:
+    return next((one for one in found if isinstance(one, str)), None)
 
 
 def _fingerprint(step: Any) -> Mapping[str, Any]:
