@@ -13,6 +13,7 @@ from typing import Any
 
 from context_bench.runner.call import Ticket
 from context_bench.runner.stopping import Stop, call_on
+from context_bench.store.rows import StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
 
 _UNMOVED = 5

@@ -90,13 +90,13 @@ class Loop:
 
     def _do_here(self, jobs: Iterator[Job]) -> Iterator[Job] | None:
         """Do jobs on the caller's thread, which costs no hand-over; return those that are better done in the lanes, or None."""
-        oldest = 0.0
+        pull, plain, oldest = self.signals.pull, self._plain, 0.0
         try:
-            while (job := self.signals.pull(jobs)) is not None:
-                if (job.slot, job.wiring) not in self._plain or job.only is not None:
+            while (job := pull(jobs)) is not None:
+                if (job.slot, job.wiring) not in plain or job.only is not None:
                     if needs_lanes(job):
                         return chain([job], jobs)
-                    self._plain.add((job.slot, job.wiring))
+                    plain.add((job.slot, job.wiring))
                 if not self._group:
                     oldest = monotonic()
                 if job.stored is not None:
@@ -153,11 +153,12 @@ class Workbench:
         self.judge = self._scoring.judge
         self._tokenizer = tokenizer
         self._bill = bill
-        self._text_fields = None if text_fields is None else tuple(text_fields)
+        self._is_of_prompt = text_fields is None
+        self._counted = tuple(text_fields or PROMPT_FIELDS)
 
     def input_tokens(self, example: Mapping[str, Any]) -> int:
         """Return the tokens of the text that a system is given."""
-        return count_fields(self._tokenizer, *self._told(example, {}))
+        return count_fields(self._tokenizer, self._told(example, {}), self._counted)
 
     def do(self, job: Job) -> StoredRow:
         """Return the finished row of a job.
@@ -270,13 +271,12 @@ class Workbench:
         return scores_only(job, [], failures) if answer is None else self.row(job, answer, (), failures)
 
     def _context_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> int | None:
-        if not output.keys().isdisjoint(self._text_fields or PROMPT_FIELDS):
-            return count_fields(self._tokenizer, *self._told(example, output))
-        return None
+        if output.keys().isdisjoint(self._counted):
+            return None
+        return count_fields(self._tokenizer, self._told(example, output), self._counted)
 
-    def _told(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> tuple[Mapping[str, Any], Sequence[str]]:
-        is_spoken = self._text_fields is None and "messages" in example
-        return as_sent(example, output) if is_spoken else {**example, **output}, self._text_fields or PROMPT_FIELDS
+    def _told(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> Mapping[str, Any]:
+        return as_sent(example, output) if self._is_of_prompt and "messages" in example else {**example, **output}
 
     def _response_tokens(self, output: Mapping[str, Any], usage: Usage | None) -> int:
         if usage is not None and usage.output_tokens is not None:
