@@ -21,7 +21,7 @@ START = """
 import asyncio, os, signal, sys, threading, time
 from pathlib import Path
 from context_bench import evaluate
-from context_bench.bench import rescoring, run, runs
+from context_bench.bench import rescoring, runs
 from context_bench.errors import RunStoppedError
 from context_bench.runner import stopping, stored_jobs, work
 from context_bench.store.runfile import Rescoring
@@ -72,12 +72,12 @@ def run(script: str, path: Path, name: str, *arguments: str) -> subprocess.Compl
 
 MOMENTS = {
     "as it begins": "before(RunFile, 'expect'); session(Plain())",
-    "as limits are read": "before(run.Run, '_admission'); session(Plain())",
+    "as limits are read": "before(runs.Run, '_admission'); session(Plain())",
     "between two loops": "before(work.Loop, 'run'); session(Plain())",
-    "as systems are closed": "before(run, 'close_systems'); session(Plain())",
+    "as systems are closed": "before(runs, 'close_systems'); session(Plain())",
     "as headlines are settled": "before(RunFile, 'settle_headlines'); session(Plain())",
-    "as the end is told": "before(run.Run, '_tell_end'); session(Plain())",
-    "twice, and once more as hooks are told": "before(work.Loop, 'run'); before(run.Run, '_tell_end'); session(Plain())",
+    "as the end is told": "before(runs.Run, '_tell_end'); session(Plain())",
+    "twice, and once more as hooks are told": "before(work.Loop, 'run'); before(runs.Run, '_tell_end'); session(Plain())",
     "and again as the end is recorded": "before(work.Loop, 'run'); before(RunFile, 'finish', 3); session(Plain())",
     "and again as the file is closed": "before(work.Loop, 'run'); before(RunFile, 'seal', 3); session(Plain())",
 }
@@ -98,7 +98,7 @@ def test_a_signal_outside_the_rows_is_recorded(moment: str, name: str, tmp_path:
 
 
 def test_a_run_that_cannot_begin_is_recorded_as_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from context_bench.bench.run import Run
+    from context_bench.bench.runs import Run
 
     path = tmp_path / "run.sqlite"
     closed = []
@@ -121,7 +121,7 @@ def test_a_run_that_cannot_begin_is_recorded_as_stopped(tmp_path: Path, monkeypa
         raise ConfigurationError("no price is known")
 
     monkeypatch.setattr(Run, "_admission", fail)
-    monkeypatch.setattr("context_bench.bench.run.close_systems", lambda slots: closed.append(1) or [])
+    monkeypatch.setattr("context_bench.bench.runs.close_systems", lambda slots: closed.append(1) or [])
     with pytest.raises(RunStoppedError, match="no price"):
         evaluate(Plain(), [{"id": "1"}], [One()], progress=False, run_file=str(path))
     assert closed

@@ -120,7 +120,7 @@ def known_hooks(
 def _unlocked(
     request: Request, kind: str, active: Mapping[str, Mapping[str, Any]], named: Collection[str]
 ) -> list[str]:
-    """Return the ids of active hooks or metrics that the lock file of a request does not name; none where it has no such file."""
+    """Return the ids of active hooks or metrics that the lock file does not name; none without a lock file."""
     if request.locked is None:
         return []
     from context_bench.plugins.lock import unlocked
@@ -284,11 +284,16 @@ class Planner:
         scorers = [self._scorer(decision) for decision in plan.wired]
         scorers += [self._object_scorer(evaluator) for evaluator in self._objects]
         scorers = list(map(_with_its_keys, scorers))
-        for key, owners in _collisions(scorers).items():
-            raise WiringError(
-                f"{' and '.join(owners)} both give the score {key!r}. Leave one of them out, or give one a prefix "
-                f"(--prefix {owners[-1]}=other_)."
-            )
+        owners: dict[str, list[str]] = {}
+        for scorer in scorers:
+            for key in scorer.keys:
+                owners.setdefault(key, []).append(scorer.id)
+        for key, names in owners.items():
+            if len(names) > 1:
+                raise WiringError(
+                    f"{' and '.join(names)} both give the score {key!r}. Leave one of them out, or give one a prefix "
+                    f"(--prefix {names[-1]}=other_)."
+                )
         headline = _emitted_headline(self._headline(plan, scorers), plan, scorers)
         record = plan.to_dict() | {"headline": headline}
         for scorer in scorers:
@@ -408,14 +413,6 @@ def _emitted_headline(headline: str | None, plan: DatasetPlan, scorers: Sequence
 
 def _number(numbers: dict[str, int], name: str) -> int:
     return numbers.setdefault(name, max(numbers.values(), default=-1) + 1)
-
-
-def _collisions(scorers: Sequence[Scorer]) -> dict[str, list[str]]:
-    owners: dict[str, list[str]] = {}
-    for scorer in scorers:
-        for key in scorer.keys:
-            owners.setdefault(key, []).append(scorer.id)
-    return {key: names for key, names in owners.items() if len(names) > 1}
 
 
 def _require_isolation(component: Component, evaluator: object) -> None:

@@ -1,4 +1,6 @@
-"""From the project file and the flags to a request. ``context-bench.toml`` holds the same things as the flags of ``run``.
+"""The doors to a request: the project file, the flags, and the arguments of ``evaluate()``.
+
+``context-bench.toml`` holds the same things as the flags of ``run``:
 
 reader = "needle-oracle"
 baseline = "full"           # label of the system that the others are held against
@@ -33,17 +35,19 @@ disable = ["rouge"]
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from attrs import evolve
 
 from context_bench.bench.baseline import settled
+from context_bench.bench.entries import Examples
 from context_bench.bench.parameters import SystemSpec, numbered, parse_pairs
 from context_bench.bench.requests import PARAMETERS, Request, called_here
 from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.catalog import Catalog, install_line
+from context_bench.plugins.options import Option
 from context_bench.plugins.settings import PROJECT_FILE
 
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
@@ -102,13 +106,15 @@ def _with_keys_of_parts(catalog: Catalog, request: Request, given: Mapping[str, 
 
 def keys_of_parts(catalog: Catalog) -> frozenset[str]:
     """Return the keys of the project file that installed run parts declare."""
-    found = catalog.of_kind("run_parts")
-    return frozenset(option.key for one in found for option in one.said.options.values() if option.key)
+    return frozenset(option.key for option in _options_of_parts(catalog) if option.key)
+
+
+def _options_of_parts(catalog: Catalog) -> Iterator[Option]:
+    return (option for one in catalog.of_kind("run_parts") for option in one.said.options.values())
 
 
 def absent_key(key: str) -> str:
     """Return which package of ours brings a key of the project file; empty for any other."""
-    from context_bench.plugins.catalog import install_line
     from context_bench.plugins.first_party import KEYS
 
     return f"It comes with {KEYS[key]}: `{install_line(KEYS[key])}`." if key in KEYS else ""
@@ -194,6 +200,46 @@ def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mappin
     request = settings_over(evolve(request, systems=(*request.systems, *proxies)), flags, catalog)
     unsaid = {name: one.usual for name, one in PARAMETERS.items() if getattr(request, name) is None}
     return settled(catalog, evolve(request, **unsaid))
+
+
+def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> Request:
+    """Return what the arguments of ``evaluate()`` ask for.
+
+    Raises:
+        ConfigurationError: One of them is none of its parameter's kind.
+    """
+    from context_bench.bench.run_parts import with_flags_of_parts
+
+    values = {name: arguments[one.python] for name, one in PARAMETERS.items() if one.python and one.python in arguments}
+    request = with_flags_of_parts(catalog, Request(**values), _flags_of(catalog, arguments["flags"]))
+    first = arguments["dataset"]
+    if first is None:
+        return request
+    is_examples = isinstance(first, Iterable) and not isinstance(first, str)
+    return evolve(request, datasets=(Examples(None, first) if is_examples else first, *request.datasets))
+
+
+def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of arguments that are named after flags of run parts, by flag.
+
+    Raises:
+        UnknownNameError: No installed run part declares such a flag.
+    """
+    from context_bench.plugins.first_party import FLAGS
+
+    declared = {
+        option.flag.removeprefix("--").replace("-", "_"): option.flag
+        for option in _options_of_parts(catalog)
+        if option.flag
+    }
+    for name in arguments:
+        if name not in declared:
+            owner = FLAGS.get(f"--{name.replace('_', '-')}", ("", ""))[1]
+            hint = f"It comes with {owner}: `{install_line(owner)}`." if owner else ""
+            here = called_here(name, lambda one: one.python)
+            known = [one.python for one in PARAMETERS.values() if one.python]
+            raise UnknownNameError("argument of evaluate()", name, [] if here else [*known, *declared], hint or here)
+    return {declared[name]: value for name, value in arguments.items() if value is not None}
 
 
 def _with_parts(catalog: Catalog, project: Mapping[str, Any]) -> Mapping[str, Any]:

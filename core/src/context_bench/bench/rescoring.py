@@ -14,8 +14,8 @@ from context_bench.bench.parameters import AbsentObject
 from context_bench.bench.planner import OBJECT_RULE, Planner, wiring_hooks
 from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request
-from context_bench.bench.run import INTERRUPTED
 from context_bench.bench.run_parts import answer_source
+from context_bench.bench.runs import INTERRUPTED
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
 from context_bench.plugins.catalog import Catalog

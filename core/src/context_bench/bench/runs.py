@@ -1,34 +1,62 @@
-"""Runs of requests: begun in a new run file, or finished in an old one."""
+"""Runs of requests, begun in a new run file or finished in an old one: slots, streams and a planner become a result."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings as python_warnings
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timezone
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import finalize
 
-from attrs import evolve
+from attrs import define, field, frozen
 
-from context_bench.bench.entries import Examples
-from context_bench.bench.parameters import numbered
-from context_bench.bench.requests import PARAMETERS, Request, called_here
-from context_bench.bench.run import Place, Run, Warnings, now
-from context_bench.bench.run_parts import with_flags_of_parts
-from context_bench.errors import StoreError, UnknownNameError
-from context_bench.plugins.catalog import Catalog, install_line
+from context_bench.bench.baseline import settled
+from context_bench.bench.builders import (
+    baseline_of,
+    derived_slots,
+    make_slots,
+    make_stream,
+    needs_threads,
+    tokenizer_of,
+    with_reader,
+)
+from context_bench.bench.entries import secrecy_of
+from context_bench.bench.parameters import DatasetSpec, SystemSpec, numbered
+from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, known_metrics
+from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
+from context_bench.bench.requests import Request
+from context_bench.bench.run_parts import load_parts
+from context_bench.errors import ConfigurationError, ContextBenchError, RunStoppedError, StoreError
+from context_bench.metrics import check_score_field
+from context_bench.metrics.registry import RunMetric, metrics_record
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.settings import PluginSettings
-from context_bench.results import EvalResult
-from context_bench.runner.parts import Stream
+from context_bench.protocols import Metric, Tokenizer
+from context_bench.records import ANY_KEY
+from context_bench.results import EvalResult, StoredRows
+from context_bench.runner.admission import Admission, bill_of
+from context_bench.runner.job_source import Feed, bounded
+from context_bench.runner.parts import Slot, Stream, gold_among, is_slow
+from context_bench.runner.stopping import Breaker, Failures, Signals, Stop
+from context_bench.runner.systems import close_systems, endpoint_of, takes_turns, usual_workers
+from context_bench.runner.work import Loop, Workbench
+from context_bench.secrecy import is_redacted
 from context_bench.store.reader import told_as_damage
+from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
 
 if TYPE_CHECKING:
+    from context_bench.runner.progress import Progress
     from context_bench.store.questions import EarlierResponses
+
+INTERRUPTED = 130
 
 
 def run(
@@ -91,6 +119,7 @@ def resume(
 
 def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     """Do what :func:`~context_bench.bench.api.evaluate` promises; the arguments are its own, by name."""
+    from context_bench.bench.project import request_of_arguments
     from context_bench.plugins.discovery import remembered_catalog
 
     on_warning = arguments["on_warning"]
@@ -111,20 +140,6 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     return result
 
 
-def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> Request:
-    """Return what the arguments of ``evaluate()`` ask for.
-
-    Raises:
-        ConfigurationError: One of them is none of its parameter's kind.
-    """
-    values = {name: arguments[one.python] for name, one in PARAMETERS.items() if one.python and one.python in arguments}
-    request = with_flags_of_parts(catalog, Request(**values), _flags_of(catalog, arguments["flags"]))
-    if arguments["dataset"] is None:
-        return request
-    first = arguments["dataset"]
-    return evolve(request, datasets=(*_first(first), *request.datasets))
-
-
 def run_path(request: Request) -> Path:
     """Return where the run file of the command line lies: as asked for, else ``runs/TIME-NAME.sqlite``, which is new."""
     if request.run_file is not None:
@@ -142,34 +157,6 @@ def _earlier(places: Iterable[Path]) -> EarlierResponses:
     from context_bench.store.questions import EarlierResponses
 
     return EarlierResponses(run_files(places))
-
-
-def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of arguments that are named after flags of run parts, by flag.
-
-    Raises:
-        UnknownNameError: No installed run part declares such a flag.
-    """
-    from context_bench.plugins.first_party import FLAGS
-
-    declared = {
-        option.flag.removeprefix("--").replace("-", "_"): option.flag
-        for component in catalog.of_kind("run_parts")
-        for option in component.said.options.values()
-        if option.flag
-    }
-    for name in arguments:
-        if name not in declared:
-            owner = FLAGS.get(f"--{name.replace('_', '-')}", ("", ""))[1]
-            hint = f"It comes with {owner}: `{install_line(owner)}`." if owner else ""
-            here = called_here(name, lambda one: one.python)
-            known = [one.python for one in PARAMETERS.values() if one.python]
-            raise UnknownNameError("argument of evaluate()", name, [] if here else [*known, *declared], hint or here)
-    return {declared[name]: value for name, value in arguments.items() if value is not None}
-
-
-def _first(dataset: Any) -> tuple[Any, ...]:
-    return (dataset,) if isinstance(dataset, str) or not isinstance(dataset, Iterable) else (Examples(None, dataset),)
 
 
 def _place(request: Request, cache: Path | None) -> Place:
@@ -199,6 +186,460 @@ def _warn(line: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "context_bench":
         frame, level = frame.f_back, level + 1
     python_warnings.warn(line, UserWarning, stacklevel=level)
+
+
+@define(eq=False)
+class Warnings:
+    """What the user should know, told and kept.
+
+    Attributes:
+        tell: Is told each line.
+        on_one_thread: Whether ``tell`` may be called on the caller's thread alone: what other threads say waits for
+            :meth:`catch_up`.
+        told: The lines so far.
+    """
+
+    tell: Callable[[str], None] | None = None
+    on_one_thread: bool = False
+    told: list[str] = field(factory=list)
+    _waiting: list[str] = field(factory=list)
+
+    def warn(self, line: str) -> None:
+        """Tell a line, on the caller's thread."""
+        self.told.append(line)
+        if self.tell is not None:
+            self.tell(line)
+
+    def warn_from_anywhere(self, line: str) -> None:
+        """Tell a line, on any thread."""
+        if not self.on_one_thread:
+            self.warn(line)
+            return
+        self.told.append(line)
+        self._waiting.append(line)
+
+    def catch_up(self) -> None:
+        """Tell what waits."""
+        while self._waiting and self.tell is not None:
+            self.tell(self._waiting.pop(0))
+
+
+@frozen(eq=False)
+class Place:
+    """Where a run is kept.
+
+    Attributes:
+        path: The run file.
+        store: The run file of a run that goes on; None for a new one.
+        is_asked_anew: Whether the request of a run that goes on takes the place of the one that it began with.
+        owner: Kept alive with the result; None where somebody keeps the run file.
+    """
+
+    path: Path
+    store: RunFile | None = None
+    is_asked_anew: bool = False
+    owner: object = None
+
+    def open(self, catalog: Catalog, run_id: str, recorded: Mapping[str, Any]) -> RunFile:
+        """Return the run file, a new one with what is recorded about the request."""
+        if self.store is None:
+            surroundings = provenance(catalog) if self.owner is None else {}
+            return RunFile.create(self.path, run_id, now(), recorded, surroundings)
+        if self.is_asked_anew:
+            self.store.keep_request(recorded)
+        return self.store
+
+
+class Run:
+    """A run of a request: slots, streams and a planner, against a run file, become a result. It is the only way to one.
+
+    Everything that can be found wrong before the first example is found while the run is made, and before its run file is:
+    a run that could not begin leaves nothing.
+
+    Args:
+        catalog: What is installed.
+        request: What to run.
+        place: Where the run is kept.
+        warnings: Is told what the user should know.
+
+    Attributes:
+        streams: The datasets.
+
+    Raises:
+        ContextBenchError: Something is wrong with the request, or something that it needs is not there.
+    """
+
+    def __init__(self, catalog: Catalog, request: Request, place: Place, warnings: Warnings) -> None:
+        check_locked_parts(catalog, request)
+        self._parts = parts = load_parts(catalog, request)
+        asked, request = request, settled(catalog, parts.prepared(request))
+        _require_everything(request)
+        self._request, self._warnings, self._owner = request, warnings, place.owner
+        active, self._described_hooks = known_hooks(catalog, request, warnings.warn_from_anywhere)
+        self._hooks = Hooks(active, warnings.warn_from_anywhere)
+        self._planner = planner = Planner(catalog, request, self._hooks, warnings.warn, place.store, is_locked=True)
+        systems = with_reader(catalog, request.systems, request.reader)
+        run_id = uuid4().hex if place.store is None else str(place.store.run()["id"])
+        slots = make_slots(catalog, systems, run_id, request.baseline, parts.rebuilder(warnings.warn))
+        slots = parts.described_slots([*slots, *derived_slots(catalog, request, parts, slots)])
+        self._tokenizer = tokenizer_of(catalog, request.tokenizer)
+        if place.store is not None:
+            _require_the_same(place.store, slots, self._tokenizer)
+        self._reference = planner.reference = reference = request.reference_among(slots, parts.answer_source)
+        if reference is not None:
+            slots = reference.described(slots)
+            notice = reference.part.notice(reference.label, reference.samples, request.size())
+            if place.store is None and notice:
+                warnings.warn(notice)
+        self._slots, self.streams = slots, _streams(catalog, request, planner)
+        self._secrecy = secrecy_of(catalog, request)
+        self._metrics = known_metrics(catalog, request, warnings.warn)[0].metrics_of(catalog)
+        check_metrics(self._metrics, planner, self.streams)
+        size = bounded(request.size, request.patience, "the dataset")
+        self._expected = None if size is None else size * len(slots)
+        self._workers = request.max_workers or usual_workers(slots, needs_threads(catalog, systems))
+        recorded = (settled(catalog, asked) if parts.preparers else request).to_dict(catalog)
+        self._store = place.open(catalog, run_id, recorded)
+        planner.attach(self._store)
+        self._config = {"request": recorded, "run_file": "" if place.owner is not None else str(self._store.path)}
+        self._progress: Progress | None = None
+        if request.progress:
+            from context_bench.runner.progress import Progress
+
+            self._progress = Progress(slots, size, log_format=request.log_format)
+
+    def execute(self, earlier: EarlierResponses | None = None) -> EvalResult:
+        """Do what is still to be done, and return the result of the whole run.
+
+        Args:
+            earlier: Responses of earlier runs.
+
+        Raises:
+            RunStoppedError: The run ended early; everything finished so far is in the run file.
+            MetricError: A metric asks for a score that no row has.
+        """
+        with Signals(self._progress.say if self._progress is not None else None) as signals:
+            try:
+                try:
+                    seconds, skipped = self._work(signals, earlier)
+                finally:
+                    self._close()
+                self._store.settle_headlines()
+                self._tell_end("finished")
+                self._end("finished")
+            except BaseException as error:
+                if (stopped := self._broken_off(error, signals)) is error:
+                    raise
+                raise stopped from (None if isinstance(error, KeyboardInterrupt) else error)
+            try:
+                result = self._result(seconds, skipped)
+                code = self._parts.exit_code(result, self._planner.controllers)
+                if code is not None:
+                    result.config["exit_code"] = code
+                return result
+            except KeyboardInterrupt as error:
+                raise self._interrupted(error) from None
+            finally:
+                with signals.unheard():
+                    self._leave()
+
+    def _work(self, signals: Signals, earlier: EarlierResponses | None) -> tuple[float, int]:
+        """Do what is still to be done; return the seconds that it took, and how many rows were there already."""
+        self._begin()
+        request = self._request
+        store, slots, wire = self._store, self._slots, self._planner.wire
+        bill = bill_of(self._parts.governors)
+        workbench = Workbench(self._tokenizer, request.text_fields, secrecy=self._secrecy, bill=bill)
+        transcripts = None
+        if any(takes_turns(slot.system) for slot in slots):
+            from context_bench.runner.conversation import Transcripts
+
+            transcripts = Transcripts(store, self._secrecy)
+        unscored = self._unscored()
+        asked = [slot for slot in slots if slot.source is None]
+        find, keeps = earlier.find if earlier else None, request.keep_examples
+        of_run = asked, self.streams, wire, workbench, request.samples, store, find, keeps, request.order
+        feed = Feed(*of_run, transcripts, unscored, self._reference, request.patience)
+        started = perf_counter()
+        with self._shown(admission := self._admission(signals.stop), feed):
+            loop = Loop(workbench, store, self._workers, signals, admission, self._watch(), request.deadline)
+            try:
+                loop.run(feed.jobs())
+            finally:
+                if transcripts is not None:
+                    transcripts.close()
+            if len(asked) < len(slots):
+                from context_bench.runner.stored_jobs import DerivedRows
+
+                self._tell_of_derived(admission)
+                derived = DerivedRows(store, slots, self.streams, wire, workbench, request.samples, unscored)
+                loop.run(derived.jobs())
+            if self._reference is not None and any(label.reference for label in store.labels()):
+                from context_bench.runner.stored_jobs import Again
+
+                loop.run(Again(store, slots, wire, False, self._reference, agreement_only=True).jobs())
+        return perf_counter() - started, feed.skipped
+
+    def _tell_of_derived(self, admission: Admission) -> None:
+        """Say what readers of derived rows will be asked, and what it will cost if it costs as much as the sources did."""
+        read = [slot for slot in self._slots if slot.source is not None and slot.model is not None]
+        if read:
+            counts = self._store.counts()
+            pairs = [(slot.source or 0, slot.number) for slot in read]
+            calls = sum(counts.get(source, (0, 0))[0] - counts.get(own, (0, 0))[0] for source, own in pairs)
+            known = [admission.cost.get(source) for source, _ in pairs]
+            money = sum(cost or 0.0 for cost in known)
+            told = f", about {money:.4g} {admission.currency} at what their sources cost" if any(known) else ""
+            self._warnings.warn(f"Derived rows ask the reader up to {calls} times{told}.")
+
+    def _begin(self) -> None:
+        """Record systems, datasets and the wiring that is known."""
+        self._store.begin()
+        self._store.expect(self._expected)
+        for slot in self._slots:
+            description = self._secrecy.of_answer(slot.description)
+            self._store.add_system(slot.number, slot.label, slot.key, slot.shared, description)
+        for stream in self.streams:
+            description = self._secrecy.of_answer(stream.description)
+            self._store.add_dataset(stream.number, stream.label or stream.fallback, description)
+            if stream.label is not None:
+                self._planner.wire(stream.label)
+        self._record_dependencies()
+        if self._parts.described:
+            self._store.add_provenance({"run_parts": self._parts.described})
+        if self._described_hooks:
+            self._store.add_provenance({"hooks": self._described_hooks})
+        self._store.keep_metrics(metrics_record(self._metrics))
+        baseline = baseline_of([slot.label for slot in self._slots], self._request.baseline)
+        told = [
+            {"label": slot.label, "endpoint": endpoint_of(slot.system), "is_baseline": slot.label == baseline}
+            for slot in self._slots
+        ]
+        self._hooks.run_started(dict(self._config), told, self._warnings.warn_from_anywhere)
+
+    @contextmanager
+    def _shown(self, admission: Admission, feed: Feed) -> Iterator[None]:
+        """Show the work, and keep in the end what was learned."""
+        if self._progress is not None:
+            self._progress.watch(admission, feed, self._secrecy.of)
+            if not self._store.is_new:
+                counts = self._store.counts()
+                self._progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self._slots})
+        try:
+            yield
+        finally:
+            admission.close()
+            if admission.learned and self._store.is_there:
+                self._store.add_provenance({"limits": admission.learned})
+
+    def _close(self) -> None:
+        """Show no more, and close the systems."""
+        if self._progress is not None:
+            self._progress.close()
+        for line in close_systems(self._slots):
+            self._planner.warn(line)
+
+    def _admission(self, stop: Stop) -> Admission:
+        request, governors = self._request, self._parts.governors
+        for line in self._parts.begin(self._slots, self._store):
+            self._warnings.warn(line)
+        limits = request.requests_per_minute, request.tokens_per_minute
+        learned = self._store.run()["provenance"].get("limits", {})
+        grows = request.max_workers is None  # the user named no number
+        return Admission(self._slots, self._workers, *limits, governors, stop, grows, learned, request.keep_going)
+
+    def _unscored(self) -> dict[int, set[int]]:
+        """Return the slow evaluators that have said nothing of a response, by its packed identity.
+
+        An earlier session ended between the commit of the response and that of its slow scores.
+        """
+        found: dict[int, set[int]] = {}
+        if self._store.is_new:
+            return found
+        from context_bench.store.questions import unscored
+
+        for label in self._store.labels():
+            for scorer in self._planner.wire(label.label).scorers:
+                if is_slow(scorer) and not scorer.agrees:  # agreement has a pass of its own
+                    for row in unscored(self._store, label.number, scorer.number):
+                        found.setdefault(row, set()).add(scorer.number)
+        return found
+
+    def _watch(self) -> Callable[[StoredRow], None] | None:
+        """Return what is told of each row that is stored; None where nobody wants to know."""
+        request, told = self._request, []
+        self._parts.started(self._store.path)
+        if request.max_failed is not None:
+            told.append(Failures(request.max_failed, self._expected).row)
+        if not request.keep_going:
+            before = {} if self._store.is_new else self._store.counts()
+            endpoints = {slot.number: endpoint_of(slot.system) for slot in self._slots}
+            told.append(Breaker(self._expected, before, endpoints).row)
+        if self._progress is not None:
+            told.append(self._progress.row)
+        if self._hooks.watch_rows or self._parts.controllers:
+            told.append(self._show_row)
+
+        def watch(row: StoredRow) -> None:
+            for tell in told:
+                tell(row)
+
+        return watch if told else None
+
+    def _show_row(self, row: StoredRow) -> None:
+        """Show a row, as it is stored, to hooks and controllers."""
+        number = row.id.pack()
+        for finished in self._store.rows(number, number):
+            self._hooks.row_finished(finished)
+            self._parts.row_finished(finished)
+
+    def _record_dependencies(self) -> None:
+        """Record the versions of what core and the plugins in use require, for a file that somebody keeps."""
+        if self._owner is not None:
+            return
+        used = used_distributions(self._store)
+        before = self._store.run()["provenance"].get("dependencies", {})
+        if not used <= before.keys():
+            self._store.add_provenance({"dependencies": before | dependencies(used)})
+
+    def _end(self, status: str) -> None:
+        """Record how the session ended."""
+        self._record_dependencies()
+        self._store.warn(self._warnings.told)
+        self._store.finish(status, now())
+
+    def _broken_off(self, error: BaseException, signals: Signals) -> BaseException:
+        """End a session that something has ended early, and return what to raise of it."""
+        status = "interrupted" if isinstance(error, KeyboardInterrupt) else "stopped"
+        with suppress(KeyboardInterrupt):  # once more: what is left is our own
+            self._tell_end(status)
+        with signals.unheard():
+            with suppress(StoreError):  # it could not be recorded; what ended the session is told, and may be the same
+                self._end(status)
+            answered, failed = self._counted()
+            has_turns = self._store.is_new and self._store.has_turns
+            self._leave(is_whole=False)
+            if status == "stopped" and self._store.is_new and not answered and not failed and not has_turns:
+                self._store.discard()  # a run that could not begin leaves nothing
+        if isinstance(error, KeyboardInterrupt):
+            return self._interrupted(error)
+        if not isinstance(error, ContextBenchError):
+            return error
+        path = str(self._store.path) if (answered or has_turns) and self._store.is_there else None
+        return RunStoppedError(str(error), path, error.exit_code)
+
+    def _interrupted(self, error: KeyboardInterrupt) -> RunStoppedError:
+        return RunStoppedError("Interrupted.", str(self._store.path), getattr(error, "exit_code", INTERRUPTED))
+
+    def _tell_end(self, status: str) -> None:
+        """Tell the hooks how the run ended; what they warn of is still recorded."""
+        answered, failed = self._counted()
+        self._hooks.run_finished(status, answered + failed, failed)
+
+    def _leave(self, is_whole: bool = True) -> None:
+        """Close the run file for writing; what is read of it from now on has no lock."""
+        try:
+            if self._owner is None:
+                self._store.seal()
+        except StoreError:
+            if is_whole:
+                raise  # else what ended the session is told
+        finally:
+            self._store.close()
+
+    def _counted(self) -> tuple[int, int]:
+        """Return how many rows are answered, and how many failed; none when the file is gone."""
+        try:
+            counts = self._store.counts().values()
+        except StoreError:
+            return 0, 0
+        return sum(answered for answered, _ in counts), sum(failed for _, failed in counts)
+
+    def _result(self, seconds: float, skipped: int) -> EvalResult:
+        rows = StoredRows(self._store, self._owner)
+        labels = self._store.labels()
+        done = len(rows) - skipped
+        config = {
+            **self._config,
+            **told_of(self._store, labels, self._metrics),
+            "max_workers": self._workers,
+            "score_field": self._request.score_field,
+            "tokenizer": self._tokenizer.name,
+        }
+        timing = {"seconds": seconds, "rows_per_second": done / seconds if seconds else 0.0, "reused_rows": skipped}
+        declared = [key for label in labels for key in label.keys]
+        result = EvalResult(rows, self._metrics, timing, config, declared, self._store.warnings())
+        self._store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
+        self._store.warn(result.findings)
+        return result
+
+
+def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[Stream]:
+    streams: list[Stream] = []
+    for number, dataset in enumerate(request.datasets):
+        taken = [stream.label or stream.fallback for stream in streams]
+        stream, facts = make_stream(catalog, dataset, number, request, taken)
+        if facts is not None:
+            planner.know(facts)
+        for name in gold_among(stream):
+            where = stream.label or stream.fallback or "the dataset"
+            planner.warn(f"--input {name} shows systems nothing: {name} holds the gold answers of {where}.")
+        if stream.label is not None:
+            planner.wire(stream.label)
+        streams.append(stream)
+    return streams
+
+
+def _require_the_same(store: RunFile, slots: Sequence[Slot], tokenizer: Tokenizer) -> None:
+    """Refuse to go on with a run of other systems, or whose tokens were counted otherwise."""
+    labels, before = [slot.label for slot in slots], [entry["label"] for entry in store.systems()]
+    if before and before != labels:
+        raise ConfigurationError(
+            f"The run file {store.path} holds a run of {', '.join(before)}, not of {', '.join(labels)}. Name another file."
+        )
+    counts = store.run()["config"].get("tokenizer", tokenizer.name)
+    if counts != tokenizer.name:
+        raise ConfigurationError(
+            f"The run file {store.path} counts tokens with {counts}, not with {tokenizer.name}. Name another file."
+        )
+
+
+def _require_everything(request: Request) -> None:
+    """Refuse a request that lacks a dataset, or a secret that was taken out when it was kept."""
+    if not request.datasets:
+        raise ConfigurationError(
+            "There is no dataset. Name one with --dataset (`context-bench datasets list` shows them), or give evaluate() an "
+            "iterable of examples."
+        )
+    systems = [*request.systems, *([request.reader] if request.reader else [])]
+    specs: list[Any] = [step for one in systems if isinstance(one, SystemSpec) for step in (one, *one.steps)]
+    specs += [one for one in request.datasets if isinstance(one, DatasetSpec)]
+    given = [(spec.label or spec.name, spec.options) for spec in specs]
+    for name, options in [*given, *request.options.items()]:
+        for key, value in options.items():
+            if is_redacted(value):
+                raise ConfigurationError(
+                    f"The {key} of {name} was given on the command line and is not kept. Put it into its environment "
+                    "variable and run again: run files never hold secrets."
+                )
+
+
+def check_metrics(metrics: Sequence[Metric], planner: Planner, streams: Sequence[Stream]) -> None:
+    """Find a misspelt score before the first example, where every label and key is known by then.
+
+    Raises:
+        MetricError: A metric asks for a score that nothing of the run gives.
+    """
+    known = [key for wiring in planner.wirings.values() for key in wiring.keys]
+    if ANY_KEY in known or any(stream.label is None for stream in streams):
+        return
+    for metric in metrics:
+        check_score_field(metric.metric if isinstance(metric, RunMetric) else metric, (), known)
+
+
+def now() -> str:
+    """Return the time as ISO 8601 in UTC."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def _check_origins(store: RunFile, streams: Iterable[Stream], warnings: Warnings) -> None:
