@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from queue import Empty, SimpleQueue
 from random import Random
 from tempfile import TemporaryFile
@@ -23,8 +22,8 @@ from context_bench.errors import ContextBenchError, DatasetError, UnstorableErro
 from context_bench.runner.parts import Job, LabelWiring, Slot, Stream, shown
 from context_bench.runner.stopping import Raised, guarded, message_of
 from context_bench.runner.systems import takes_turns
-from context_bench.store.encoding import DIGEST_SIZE, from_json, to_json
-from context_bench.store.keys import RowId, example_key, response_key
+from context_bench.store.encoding import from_json, to_json
+from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
 from context_bench.store.rows import StoredExample
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ class Feed:
             length = 0
             names = _Names(stream)
             self._pulls = stream, monotonic()
-            content = blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE)
+            content = dataset_hash()
             for position, example in chosen(stream, self._timeout):
                 if type(example) is not dict and not isinstance(example, Mapping):
                     raise DatasetError(

@@ -23,11 +23,12 @@ Length prefixes make the encoding injective: no two different values share their
 from __future__ import annotations
 
 import json
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 from struct import Struct
 from typing import Any
 
@@ -69,17 +70,12 @@ def digest(*values: Any) -> bytes:
     Raises:
         UnstorableError: A value has no written form; the message names its path.
     """
-    chunks: list[bytes] = []
-    for value in values:
-        _encode(value, chunks, "")
-    return blake2b(b"".join(chunks), digest_size=DIGEST_SIZE).digest()
+    return hashed(*map(canonical_bytes, values))
 
 
-def tagged_digest(tag: bytes, value: Any) -> bytes:
-    """Return ``digest(text, value)``, given the canonical bytes of the text: it is made for every row."""
-    chunks = [tag]
-    _encode(value, chunks, "")
-    return blake2b(b"".join(chunks), digest_size=DIGEST_SIZE).digest()
+def hashed(*parts: bytes) -> bytes:
+    """Return the digest of bytes: canonical ones, or such whose lengths nobody can mistake. It is made for every row."""
+    return blake2b(b"".join(parts), digest_size=DIGEST_SIZE).digest()
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -100,7 +96,7 @@ def to_json(value: Any) -> str:
     """
     plain = value if _is_plain(value) else _jsonable(value, "")
     text = _readable(plain)
-    if _may_be_deeper(text) and _is_deeper(plain, DEEPEST):
+    if _is_too_deep(plain, text):
         raise UnstorableError("", value, f"is nested deeper than {DEEPEST}")
     return text if _encodable(text) else _readable(_without_surrogates(plain))
 
@@ -117,30 +113,24 @@ def from_json(text: str) -> Any:
         raise StoreError(f"A stored value is damaged: it is nested deeper than {DEEPEST}.") from None
     except ValueError as error:
         raise StoreError(f"A stored value is damaged: {error}.") from error
-    if _may_be_deeper(text) and _is_deeper(found, DEEPEST):
+    if _is_too_deep(found, text):
         raise StoreError(f"A stored value is damaged: it is nested deeper than {DEEPEST}.")
     return found
 
 
-def _may_be_deeper(text: str) -> bool:
-    """Whether JSON has brackets enough to be too deep; a short text has not, and most texts are short."""
-    return len(text) > 2 * DEEPEST and text.count("[") + text.count("{") > DEEPEST
-
-
-def _is_deeper(value: Any, deepest: int) -> bool:
-    """Whether lists and mappings stand in one another deeper than so many times."""
-    level = [value]
-    for _ in range(deepest):
+def _is_too_deep(value: Any, text: str) -> bool:
+    """Whether a value's lists and mappings stand too deep in one another; its JSON tells of most that they cannot."""
+    if len(text) <= 2 * DEEPEST or text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    level: list[Any] = [[value]]
+    for _ in range(DEEPEST + 1):
         level = [
             item
             for one in level
-            if isinstance(one, list | dict)
             for item in (one.values() if isinstance(one, dict) else one)
             if isinstance(item, list | dict)
         ]
-        if not level:
-            return False
-    return True
+    return bool(level)
 
 
 def isolate(value: Any) -> Any:
@@ -256,48 +246,55 @@ def _encode_unusual(value: Any, out: list[bytes], path: str) -> None:
 
 
 _NOTHING = object()
+_PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (str, str.__str__),  # enums, numpy.str_ and their like
+    (int, int),
+    (float, float),  # numpy.float64, too
+    (Mapping, dict),
+    (list | tuple, list),
+    (bytes | bytearray | memoryview, bytes),
+)
 
 
 def _plain(value: Any) -> Any:
     """Return the ordinary value that a subclass or look-alike stands for, or ``_NOTHING``."""
-    if isinstance(value, str):  # enums, numpy.str_, numpy.float64 and their like
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, list | tuple):
-        return list(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value)
+    for kind, plain in _PLAIN:
+        if isinstance(value, kind):
+            return plain(value)
     tolist = getattr(value, "tolist", None)  # numpy arrays and scalars, arrays of the standard library
-    if callable(tolist) and hasattr(value, "dtype"):
-        return tolist()
-    return _NOTHING
+    return tolist() if callable(tolist) and hasattr(value, "dtype") else _NOTHING
 
 
-def _named_text(value: Any, path: str) -> tuple[str, str]:
+@cache
+def _kinds() -> dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]]:
+    """Return the types of values that are written as text, by name, and how they are written and read; the first counts."""
     from datetime import date, datetime, time, timedelta
     from decimal import Decimal
     from fractions import Fraction
-    from pathlib import PurePath
+    from pathlib import PurePath, PurePosixPath
     from uuid import UUID
 
-    if isinstance(value, datetime):
-        return "datetime", value.isoformat()
-    if isinstance(value, date):
-        return "date", value.isoformat()
-    if isinstance(value, time):
-        return "time", value.isoformat()
-    if isinstance(value, timedelta):
-        return "timedelta", f"{value.days} {value.seconds} {value.microseconds}"
-    for kind in (Decimal, Fraction, UUID):
+    in_iso = methodcaller("isoformat")
+    return {
+        "datetime": (datetime, in_iso, datetime.fromisoformat),
+        "date": (date, in_iso, date.fromisoformat),
+        "time": (time, in_iso, time.fromisoformat),
+        "timedelta": (
+            timedelta,
+            lambda value: f"{value.days} {value.seconds} {value.microseconds}",
+            lambda text: timedelta(*map(int, text.split())),
+        ),
+        "Decimal": (Decimal, str, Decimal),
+        "Fraction": (Fraction, str, lambda text: Fraction(*map(int, text.split("/")))),  # an exponent can take hours
+        "UUID": (UUID, str, UUID),
+        "path": (PurePath, methodcaller("as_posix"), PurePosixPath),
+    }
+
+
+def _named_text(value: Any, path: str) -> tuple[str, str]:
+    for name, (kind, written, _) in _kinds().items():
         if isinstance(value, kind):
-            return kind.__name__, str(value)
-    if isinstance(value, PurePath):
-        return "path", value.as_posix()
+            return name, written(value)
     raise UnstorableError(path, value)
 
 
@@ -325,23 +322,19 @@ _NAMES = frozenset({str})
 
 def _jsonable(value: Any, path: str) -> Any:
     kind = type(value)
-    if kind is str or value is None or kind is bool or kind is int:
+    if kind in _FLAT:
         return value
     if kind is float:
-        if value - value == 0:
-            return value
-        return {_TYPE: "float", "value": repr(value)}
+        return value if value - value == 0 else {_TYPE: "float", "value": repr(value)}
     if kind is dict:
-        if all(type(key) is str for key in value) and _TYPE not in value:
+        if _NAMES.issuperset(map(type, value)) and _TYPE not in value:
             return {key: _jsonable(item, f"{path}.{key}") for key, item in value.items()}
         pairs = [[_jsonable(key, f"{path} key"), _jsonable(item, f"{path}.{key}")] for key, item in value.items()]
         return {_TYPE: "mapping", "value": pairs}
     if kind is list or kind is tuple:
         return [_jsonable(item, f"{path}[{index}]") for index, item in enumerate(value)]
     if kind is bytes:
-        from base64 import b64encode
-
-        return {_TYPE: "bytes", "value": b64encode(value).decode("ascii")}
+        return {_TYPE: "bytes", "value": b2a_base64(value, newline=False).decode("ascii")}
     plain = _plain(value)
     if plain is not _NOTHING:
         return _jsonable(plain, path)
@@ -379,36 +372,21 @@ def _restore(found: dict[str, Any]) -> Any:
     if _TYPE not in found:
         return found
     name, value = found[_TYPE], found["value"]
-    reader = _readers().get(name)
-    if reader is None:
-        raise StoreError(f"A stored value is of the unknown type {name!r}: was it written by a newer version?")
-    return reader(value)
+    if name in _kinds():
+        return _kinds()[name][2](value)
+    if name in _BUILT_IN:
+        return _BUILT_IN[name](value)
+    raise StoreError(f"A stored value is of the unknown type {name!r}: was it written by a newer version?")
 
 
-def _readers() -> dict[str, Callable[[Any], Any]]:
-    from base64 import b64decode
-    from datetime import date, datetime, time, timedelta
-    from decimal import Decimal
-    from fractions import Fraction
-    from pathlib import PurePosixPath
-    from uuid import UUID
-
-    return {
-        "float": float,
-        "text": lambda digits: bytes.fromhex(digits).decode("utf-8", "surrogatepass"),
-        "mapping": lambda pairs: {_hashable(key): item for key, item in pairs},
-        "bytes": b64decode,
-        "set": lambda items: frozenset(_hashable(item) for item in items),
-        "datetime": datetime.fromisoformat,
-        "date": date.fromisoformat,
-        "time": time.fromisoformat,
-        "timedelta": lambda text: timedelta(*map(int, text.split())),
-        "Decimal": Decimal,
-        "Fraction": lambda text: Fraction(*map(int, text.split("/"))),  # with an exponent it can take hours
-        "UUID": UUID,
-        "path": PurePosixPath,
-    }
+_BUILT_IN: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "text": lambda digits: bytes.fromhex(digits).decode("utf-8", "surrogatepass"),
+    "mapping": lambda pairs: {_hashable(key): item for key, item in pairs},
+    "bytes": a2b_base64,
+    "set": lambda items: frozenset(map(_hashable, items)),
+}
 
 
 def _hashable(value: Any) -> Any:
-    return tuple(_hashable(item) for item in value) if isinstance(value, list) else value
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value

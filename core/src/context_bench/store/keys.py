@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError
-from context_bench.store.encoding import DIGEST_SIZE, canonical_bytes, digest, tagged_digest
+from context_bench.store.encoding import DIGEST_SIZE, canonical_bytes, digest, hashed
 
 _SAMPLE_BITS = 10
 _SLOT_BITS = 10
@@ -125,9 +125,8 @@ def example_key(example: Mapping[str, Any], reads: Iterable[str] | None = None) 
         reads: The fields that the system declares to read; None means all of them. An absent field is not the same as
             a field that is None.
     """
-    if reads is None:
-        return tagged_digest(_EXAMPLE, example)
-    return tagged_digest(_EXAMPLE, {name: example[name] for name in reads if name in example})
+    seen = example if reads is None else {name: example[name] for name in reads if name in example}
+    return hashed(_EXAMPLE, canonical_bytes(seen))
 
 
 def response_key(system: bytes, example: bytes, sample: int = 0, history: Sequence[Any] = ()) -> bytes:
@@ -142,7 +141,7 @@ def response_key(system: bytes, example: bytes, sample: int = 0, history: Sequen
     """
     if history:
         return digest("context-bench response 1", system, example, sample, list(history))
-    return _short(b"context-bench response 1", system, example, sample.to_bytes(8, "big"))
+    return hashed(b"context-bench response 1", system, example, sample.to_bytes(8, "big"))
 
 
 def derived_key(example: bytes, response: bytes, output: bytes) -> bytes:
@@ -156,9 +155,14 @@ def derived_key(example: bytes, response: bytes, output: bytes) -> bytes:
     return digest("context-bench derived 1", example, response, output)
 
 
+def dataset_hash() -> Any:
+    """Return a hash to update with :func:`example_key` of every example in turn: its digest is the dataset's content."""
+    return blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE)
+
+
 def output_key(output: Mapping[str, Any]) -> bytes:
     """Return the content hash of what a system returned."""
-    return tagged_digest(_OUTPUT, output)
+    return hashed(_OUTPUT, canonical_bytes(output))
 
 
 def evaluator_key(evaluator: str, version: str, parameters: Mapping[str, Any]) -> bytes:
@@ -178,7 +182,7 @@ def agreement_key(gold: bytes) -> bytes:
     Args:
         gold: :func:`example_key` with that response in the place of the answer.
     """
-    return _short(b"context-bench agreement 1", gold)
+    return hashed(b"context-bench agreement 1", gold)
 
 
 def score_key(response: bytes, output: bytes, evaluator: bytes, gold: bytes) -> bytes:
@@ -191,9 +195,4 @@ def score_key(response: bytes, output: bytes, evaluator: bytes, gold: bytes) -> 
         gold: :func:`example_key` over the fields that the evaluator reads; :func:`agreement_key` of it where another
             system's response stood in for the answer.
     """
-    return _short(b"context-bench score 2", response, output, evaluator, gold)
-
-
-def _short(name: bytes, *parts: bytes) -> bytes:
-    """Hash parts of fixed length, which need no length prefixes: these keys are made for every row."""
-    return blake2b(name + b"".join(parts), digest_size=DIGEST_SIZE).digest()
+    return hashed(b"context-bench score 2", response, output, evaluator, gold)

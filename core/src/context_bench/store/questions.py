@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from context_bench.errors import StoreError
-from context_bench.store.encoding import DIGEST_SIZE, from_json
-from context_bench.store.keys import RowId, example_key, last_of, output_key, sql_example_of, sql_slot_of
+from context_bench.store.encoding import from_json
+from context_bench.store.keys import RowId, dataset_hash, example_key, last_of, output_key, sql_example_of, sql_slot_of
 from context_bench.store.lock import is_whole
 from context_bench.store.reader import RunReader
 from context_bench.store.schema import Values
@@ -264,7 +263,7 @@ def _outputs(reader: RunReader) -> Iterator[str]:
 
 
 def _examples(reader: RunReader) -> Iterator[str]:
-    content: dict[int, Any] = defaultdict(lambda: blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE))
+    content: dict[int, Any] = defaultdict(dataset_hash)
     lengths: Counter[int] = Counter()
     for number, _, _, digest, body in examples(reader):
         dataset = RowId.unpack(number).dataset
