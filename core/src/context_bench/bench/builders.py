@@ -226,9 +226,8 @@ def system_sees(catalog: Catalog, system: Any) -> str:
 
 def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
     """Return the names of the systems among specs whose manifests say that they read gold."""
-    specs = [step for spec in systems for step in (spec, *getattr(spec, "steps", ()))]
-    names = [spec.name for spec in specs if isinstance(getattr(spec, "name", None), str)]
-    found = [component for name in dict.fromkeys(names) for component in catalog.named("systems", name)]
+    specs = [step for spec in systems if isinstance(spec, SystemSpec) for step in (spec, *spec.steps)]
+    found = [one for name in dict.fromkeys(spec.name for spec in specs) for one in catalog.named("systems", name)]
     return [component.name for component in found if component.said.reads_gold]
 
 
@@ -291,20 +290,17 @@ def derived_slots(catalog: Catalog, request: Request, parts: RunParts, slots: Se
     for number, (part, one) in enumerate(found, len(slots)):
         if one.is_read and not isinstance(request.reader, SystemSpec):
             raise ConfigurationError(f"{part.name} has a reader answer. Name it with --reader.")
-        reader = build_system(catalog, request.reader) if one.is_read and request.reader else None
-        keys: list[bytes] = [system_key(part.name, "", one.key)]
+        keys, reader, sees = [system_key(part.name, "", one.key)], None, INPUT
         described: dict[str, Any] = {}
-        if reader is not None:
+        if one.is_read and request.reader is not None:
+            reader = build_system(catalog, request.reader)
             key, _, described = system_identity(catalog, reader, "", number)
             keys.append(key)
+            sees = system_sees(catalog, reader)
         told = {"label": one.label, "derived": {"by": part.name, "from": one.source_label, **one.key}, **described}
-        system = DerivedSystem(one, reader)
-        model, sees = model_of(system), system_sees(catalog, reader) if reader else INPUT
-        most = max_tokens_of(system)
-        source = numbers[one.source_label]
-        made.append(
-            Slot(number, one.label, system, chain_key(keys), False, None, told, True, model, most, sees, source)
-        )
+        system, key, source = DerivedSystem(one, reader), chain_key(keys), numbers[one.source_label]
+        model, most = model_of(system), max_tokens_of(system)
+        made.append(Slot(number, one.label, system, key, False, None, told, True, model, most, sees, source))
     return made
 
 

@@ -6,7 +6,7 @@ is kept; an object that ``evaluate()`` was given is kept by its name alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +40,10 @@ from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.wiring import Choice
-from context_bench.protocols import AnswerSource, Metric
+from context_bench.protocols import Metric
 
 if TYPE_CHECKING:
     from context_bench.runner.job_source import Selection
-    from context_bench.runner.parts import Slot
-    from context_bench.runner.stored_jobs import Reference
 
 ORDERS = ("interleaved", "system")
 _NAMES = names(is_repeated=True)
@@ -54,6 +52,7 @@ _scored = partial(parameter, commands=(*PLANNED, "rescore"))
 _explained = partial(parameter, commands=(*PLANNED, "rescore", "explain"))
 _of_runs = partial(parameter, commands=("run", "resume"))
 _of_new_runs = partial(parameter, commands=("run",))
+_of_a_session = partial(parameter, commands=("run", "resume"), key=None, stored=False)
 
 
 @frozen(field_transformer=named)
@@ -238,21 +237,17 @@ class Request:
         key="run.store-examples",
         default=True,
     )
-    progress: bool = _of_runs(
+    progress: bool = _of_a_session(
         switch(),
         "No progress.",
         *("--quiet", "-q"),
-        key=None,
-        stored=False,
         told="Whether to show progress on standard error.",
         default=True,
     )
-    log_format: str = _of_runs(
+    log_format: str = _of_a_session(
         text("text", "json", about="log format"),
         "How progress is told where there is no terminal.",
         "--log-format [text|json]",
-        key=None,
-        stored=False,
         default="text",
     )
     run_file: str | None = _of_new_runs(
@@ -264,13 +259,12 @@ class Request:
         stored=False,
         told="Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.",
     )
-    reuse: tuple[str, ...] = _of_new_runs(
+    reuse: tuple[str, ...] = _of_a_session(
         _NAMES,
         "Run file or folder: take responses whose key matches.",
         *("--reuse PATH", "--cache-dir"),
-        key=None,
         python=None,
-        stored=False,
+        commands=("run",),
     )
     locked: str | None = parameter(
         path(), "Lock file that the wiring must match.", "--lock-file FILE", key=None, python=None, commands=()
@@ -315,15 +309,6 @@ class Request:
 
         return RandomSample(self.sample, self.seed) if self.sample else ById(self.ids)
 
-    def reference_among(self, slots: Iterable[Slot], part: AnswerSource | None) -> Reference | None:
-        """Return the system whose responses stand in for gold answers as a run part says; None when there is to be none."""
-        if self.reference is None or part is None:
-            return None
-        from context_bench.runner.stored_jobs import Reference
-
-        found = (Reference(part, one.label, one.number, self.samples) for one in slots if one.label == self.reference)
-        return next(found, None)
-
     @property
     def patience(self) -> float | None:
         """The seconds that a dataset may take for one example; None for any."""
@@ -332,14 +317,9 @@ class Request:
     def size(self) -> int | None:
         """Return how many rows each system has at most, or None when nobody knows before the end of the run."""
         most = self.limit or self.sample or len(self.ids) or None
-        total = 0
-        for dataset in self.datasets:
-            known = dataset.count() if isinstance(dataset, Examples) else None
-            length = most if known is None else min(known, most or known)
-            if length is None:
-                return None
-            total += length * self.samples
-        return total
+        known = [dataset.count() if isinstance(dataset, Examples) else None for dataset in self.datasets]
+        lengths = [most if length is None else min(length, most or length) for length in known]
+        return None if None in lengths else sum(length or 0 for length in lengths) * self.samples
 
     def absent(self, *parts: str) -> Iterator[tuple[str, AbsentObject]]:
         """Yield the objects that ``evaluate()`` was given and that no file can keep, with what each is.
@@ -355,12 +335,9 @@ class Request:
 
     def to_dict(self, catalog: Catalog) -> dict[str, Any]:
         """Return the request as JSON-like values, secrets taken out, and objects by their names."""
-        found = {}
-        for name, one in PARAMETERS.items():
-            value = getattr(self, name)
-            if one.stored:
-                found[name] = None if value is None else one.kind.stored(value, catalog)
-        return found
+        kinds = {name: one.kind for name, one in PARAMETERS.items() if one.stored}
+        values = {name: getattr(self, name) for name in kinds}
+        return {name: None if value is None else kinds[name].stored(value, catalog) for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Request:

@@ -285,8 +285,13 @@ class Run:
         self._tokenizer = tokenizer_of(catalog, request.tokenizer)
         if place.store is not None:
             _require_the_same(place.store, slots, self._tokenizer)
-        self._reference = planner.reference = reference = request.reference_among(slots, parts.answer_source)
-        if reference is not None:
+        self._reference: Reference | None = None
+        if request.reference is not None and parts.answer_source is not None:
+            from context_bench.runner.stored_jobs import Reference
+
+            number = [slot.label for slot in slots].index(request.reference)
+            reference = Reference(parts.answer_source, request.reference, number, request.samples)
+            self._reference = planner.reference = reference
             slots = reference.described(slots)
             notice = reference.part.notice(reference.label, reference.samples, request.size())
             if place.store is None and notice:
@@ -611,8 +616,8 @@ def _require_everything(request: Request) -> None:
             "There is no dataset. Name one with --dataset (`context-bench datasets list` shows them), or give evaluate() an "
             "iterable of examples."
         )
-    systems = [*request.systems, *([request.reader] if request.reader else [])]
-    specs: list[Any] = [step for one in systems if isinstance(one, SystemSpec) for step in (one, *one.steps)]
+    systems = [one for one in (*request.systems, request.reader) if isinstance(one, SystemSpec)]
+    specs: list[Any] = [step for one in systems for step in (one, *one.steps)]
     specs += [one for one in request.datasets if isinstance(one, DatasetSpec)]
     given = [(spec.label or spec.name, spec.options) for spec in specs]
     for name, options in [*given, *request.options.items()]:
