@@ -56,7 +56,7 @@ _TABLES = ("run", "plugins")
 _CORE_ALONE = Catalog()
 
 
-def project_request(project: Mapping[str, Any], catalog: Catalog) -> Request:
+def project_request(project: Mapping[str, Any], catalog: Catalog = _CORE_ALONE) -> Request:
     """Return what the project file asks for; flags are laid over it.
 
     Args:
