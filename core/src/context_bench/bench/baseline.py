@@ -20,6 +20,7 @@ from context_bench.bench.provenance import ASKED
 from context_bench.bench.requests import Request
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.loading import read_option
 
 _ADDRESS = re.compile(r"(?:(?P<label>[^=:/]+)=)?(?P<url>https?://.+)", re.IGNORECASE)
 _OF_ONE_ENDPOINT = ("base_url", "name")
@@ -177,7 +178,7 @@ def _distinct(catalog: Catalog, systems: Sequence[Any], endpoint: str) -> list[d
         asked = {name: given[name] for name in ASKED if name in given}
         meant = {name: option.default for name, option in declared.items() if name in ASKED}
         for name, value in asked.items():
-            meant[name] = declared[name].read(value, f"system {endpoint}") if name in declared else value
+            meant[name] = read_option(declared[name], value, f"system {endpoint}") if name in declared else value
         found.setdefault(repr(meant), asked)
     return list(found.values()) or [{}]
 

@@ -26,8 +26,7 @@ from context_bench.errors import (
     did_you_mean,
 )
 from context_bench.plugins.catalog import Catalog, Component, edition, of_suffix
-from context_bench.plugins.loading import load
-from context_bench.plugins.options import read_options
+from context_bench.plugins.loading import load, read_options
 from context_bench.plugins.wiring import DatasetFacts
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.runner.job_source import bounded

@@ -22,7 +22,7 @@ from context_bench.metrics.registry import active_metrics
 from context_bench.plugins.catalog import Catalog, Component, edition
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
-from context_bench.plugins.options import read_options
+from context_bench.plugins.loading import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan, Decision, check_choice, plan_dataset
 from context_bench.protocols import Evaluator
 from context_bench.records import KeyMeaning
@@ -322,7 +322,6 @@ class Planner:
 
     def _scorer(self, decision: Decision) -> Scorer:
         component = decision.component
-        assert component is not None
         if component.id not in self._ready:
             evaluator = component.build(self._options_of(component))
             if not isinstance(evaluator, Evaluator):

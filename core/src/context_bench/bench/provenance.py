@@ -58,7 +58,7 @@ def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
     Requirements for another system or of an extra are named only where they are installed.
     """
     from context_bench.plugins.installed import (
-        UnreadableDistributionError,
+        UnreadableFileError,
         copies,
         installed_distributions,
         normalise,
@@ -76,7 +76,7 @@ def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
     for name in sorted(set(names) & set(installed)):
         try:
             needed = requirements(copies(installed[name])[0])
-        except UnreadableDistributionError:
+        except UnreadableFileError:
             continue
         found[name] = {
             other: version(other)

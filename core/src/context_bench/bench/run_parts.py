@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from context_bench.bench.requests import Request
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plugins.catalog import OK, Catalog, Component
+from context_bench.plugins.loading import read_option
 from context_bench.protocols import (
     AnswerSource,
     BuiltSystem,
@@ -242,7 +243,8 @@ def with_flags_of_parts(catalog: Catalog, request: Request, given: Mapping[str, 
                 value = given[name]
                 if option.type == "tables":  # read now, so that the run file holds them; the component lays them over
                     where = f"run part {component.name}"
-                    value = [*option.read(options.get(option.name, []), where), *option.read(value, where)]
+                    both = options.get(option.name, []), value
+                    value = [table for found in both for table in read_option(option, found, where)]
                 options[option.name] = value
     return evolve(request, part_options=parts)
 

@@ -162,9 +162,9 @@ def plan_report(plan: DatasetPlan) -> dict[str, Any]:
                 "keys": decision.keys,
                 "yields": list(decision.yields),
                 "needs_isolation": decision.wired and decision.consent == "executes-model-code",
-                "state": decision.component.state if decision.component else OK,
-                "state_reason": decision.component.reason if decision.component else "",
-                "remedy": decision.component.remedy if decision.component else "",
+                "state": decision.component.state,
+                "state_reason": decision.component.reason,
+                "remedy": decision.component.remedy,
             }
             for decision in sorted(plan.decisions, key=lambda decision: (-decision.rank, decision.evaluator))
         ],

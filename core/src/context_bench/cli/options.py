@@ -15,8 +15,8 @@ from attrs import evolve
 
 from context_bench.errors import ConfigurationError, ContextBenchError
 from context_bench.plugins.catalog import OK, Catalog, singular
+from context_bench.plugins.component_metadata import Option
 from context_bench.plugins.discovery import discover
-from context_bench.plugins.options import Option
 from context_bench.plugins.settings import PROJECT_FILE, PluginSettings, load_project
 
 

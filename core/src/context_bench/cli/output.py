@@ -13,8 +13,7 @@ from context_bench.cli.options import flag_values
 from context_bench.console import Screen, say, tell
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix
-from context_bench.plugins.loading import build, load
-from context_bench.plugins.options import read_options
+from context_bench.plugins.loading import build, load, read_options
 from context_bench.protocols import Reporter
 from context_bench.reporters import TableReporter
 from context_bench.results import EvalResult

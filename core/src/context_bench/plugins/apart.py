@@ -12,6 +12,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -54,19 +55,20 @@ def _one_child(components: Sequence[Component], check: str | None, seconds: floa
     code = f"import sys; sys.path[:] = {path!r}; from context_bench.plugins.apart import answer; answer()"
     pipe = subprocess.PIPE
     child = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe)
+    assert child.stdin is not None
     said: SimpleQueue[Any] = SimpleQueue()
     written = [0]
-    threads = [
-        Thread(target=_read, args=(child.stdout, said)),
-        Thread(target=_count, args=(child.stderr, said, written)),
-    ]
+    threads = [Thread(target=_read, args=(child.stdout, said))]
+    threads.append(Thread(target=_count, args=(child.stderr, said, written)))
     for thread in threads:
         thread.start()
     told: list[_Told] = []
     blamed: str | None = None
     limit = _STARTING
     try:
-        _ask(child.stdin, pickle.dumps((list(components), check)))
+        with suppress(BrokenPipeError):  # it is dead already, which its silence tells
+            child.stdin.write(pickle.dumps((list(components), check)))
+            child.stdin.flush()
         while len(told) < len(components) and blamed is None:
             try:
                 message = said.get(timeout=limit)
@@ -75,7 +77,7 @@ def _one_child(components: Sequence[Component], check: str | None, seconds: floa
             limit, written[0] = seconds, 0
             if isinstance(message, list):
                 state, reason, remedy, found = message
-                told.append((components[len(told)]._replace(state=state, reason=reason, remedy=remedy), found))
+                told.append((components[len(told)].with_state(state, reason, remedy), found))
             elif message == _END:
                 blamed = f"importing it ended the process, with exit code {child.wait()}"
             elif message != _READY:
@@ -91,15 +93,6 @@ def _one_child(components: Sequence[Component], check: str | None, seconds: floa
 
 
 _END, _READY = "end", "ready"
-
-
-def _ask(stream: IO[bytes] | None, question: bytes) -> None:
-    assert stream is not None
-    try:
-        stream.write(question)
-        stream.flush()
-    except BrokenPipeError:  # it is dead already, which its silence tells
-        return
 
 
 def _read(stream: IO[bytes], said: SimpleQueue[Any]) -> None:
@@ -131,11 +124,7 @@ def answer() -> None:
             if usable.state == OK:
                 found, thing, _ = try_load(usable)
                 component = component if found.state == OK else found
-            said = [] if check is None else _checked(check, component, thing)
+            module, _, name = (check or "").partition(":")
+            said = list(getattr(import_module(module), name)(component, thing)) if check else []
             print(json.dumps([component.state, component.reason, component.remedy, said]), file=telling, flush=True)
         os._exit(0)
-
-
-def _checked(check: str, component: Component, thing: Any) -> list[Any]:
-    module, _, name = check.partition(":")
-    return list(getattr(import_module(module), name)(component, thing))

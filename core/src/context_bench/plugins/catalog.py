@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from context_bench.errors import PluginError, UnknownNameError
-from context_bench.plugins.component_metadata import FACTS, FACTS_OF_KIND, Facts, Score, SummaryValue, WireRule
-from context_bench.plugins.options import Option
+from context_bench.plugins.component_metadata import FACTS, FACTS_OF_KIND, Facts, Option, Score, SummaryValue, WireRule
 
 OK = "ok"
 INCOMPATIBLE = "incompatible"

@@ -16,7 +16,6 @@ from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.installed import (
     GROUP_PREFIX,
     Copy,
-    UnreadableDistributionError,
     UnreadableFileError,
     installed_distributions,
     read_small_file,
@@ -107,7 +106,7 @@ def _text(copy: Copy, name: str) -> str:
         return _content(os.path.join(copy.place, name))
     try:
         return copy.text(name, "replace")
-    except UnreadableDistributionError:
+    except UnreadableFileError:
         return ""
 
 

@@ -29,7 +29,6 @@ from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.installed import (
     GROUP_PREFIX,
     Copy,
-    UnreadableDistributionError,
     UnreadableFileError,
     copies,
     distribution_sources,
@@ -114,7 +113,7 @@ def _behind_a_border(
         if is_name(name):
             return list(_components(name, distributions, installed, settings, sources))
         reason = f"{distributions[0].place!r} is named after no distribution"
-    except UnreadableDistributionError as error:
+    except UnreadableFileError as error:
         reason = str(error)
     except Exception as error:  # noqa: BLE001 - files of somebody else's
         reason = f"looking at it raised {type(error).__name__}: {error}"
@@ -237,7 +236,7 @@ def _judge_copies(distribution: Distribution, trusted: list[Copy]) -> tuple[Dist
 def _judge_requirements(used: Copy, installed: Mapping[str, object], extra: str | None = None) -> Verdict | None:
     try:
         missing = missing_requirements(used, installed, extra)
-    except UnreadableDistributionError as error:
+    except UnreadableFileError as error:
         return INVALID, str(error), reinstallation(used.name)
     if not missing:
         return None

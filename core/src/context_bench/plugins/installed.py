@@ -2,7 +2,7 @@
 
 Folders of the path are looked at directly, which costs a third of what importlib_metadata takes to be imported; that is asked
 only about what is no folder, such as archives, and about finders that bring distributions of their own. Every file is read as
-something that a stranger wrote: see :mod:`context_bench.plugins.installed`.
+something that a stranger wrote: see :func:`read_small_file`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _MOST_ENTRY_POINTS = 1000
 _OUR_FINDERS = ("_frozen_importlib", "_frozen_importlib_external", "importlib_metadata")
 
 
-class UnreadableDistributionError(Exception):
-    """The metadata of a distribution cannot be used; the text says which file, and why."""
+class UnreadableFileError(Exception):
+    """A file is none that is read, or says what cannot be used; the text says why."""
 
 
 def is_target(value: str) -> bool:
@@ -50,14 +50,14 @@ class Copy(NamedTuple):
     Attributes:
         place: The folder (or file) of its metadata; empty when only ``metadata`` knows.
         folder: The folder that this lies in.
-        metadata: What importlib_metadata found; None when the folders of the path were enough.
         texts: What was read of its files already, by name and handling of errors: some is asked for twice.
+        metadata: What importlib_metadata found; None when the folders of the path were enough.
     """
 
     place: str
     folder: str
+    texts: dict[tuple[str, str], str]
     metadata: Any = None
-    texts: dict[tuple[str, str], str] | None = None
 
     @property
     def name(self) -> str:
@@ -80,10 +80,8 @@ class Copy(NamedTuple):
         """Return a file of the metadata; empty when there is none.
 
         Raises:
-            UnreadableDistributionError: It is not what is read.
+            UnreadableFileError: It is not what is read.
         """
-        if self.texts is None:
-            return self._read(name, errors)
         if (name, errors) not in self.texts:
             self.texts[name, errors] = self._read(name, errors)
         return self.texts[name, errors]
@@ -99,19 +97,19 @@ class Copy(NamedTuple):
                 raise UnreadableFileError("it is larger than 1 MiB")
             return str(told)
         except UnreadableFileError as error:
-            raise UnreadableDistributionError(f"its {name} is not read: {error}") from error
+            raise UnreadableFileError(f"its {name} is not read: {error}") from error
         except UnicodeDecodeError as error:
             if GROUP_PREFIX.encode() not in error.object.replace(b"\0", b""):  # in UTF-16, too
                 return ""
-            raise UnreadableDistributionError(f"its {name} is not read: it is no text in UTF-8") from error
+            raise UnreadableFileError(f"its {name} is not read: it is no text in UTF-8") from error
         except Exception as error:
-            raise UnreadableDistributionError(f"its {name} is not read: {type(error).__name__}: {error}") from error
+            raise UnreadableFileError(f"its {name} is not read: {type(error).__name__}: {error}") from error
 
     def headers(self) -> str:
         """Return METADATA, or what older tools left in its place, without the description.
 
         Raises:
-            UnreadableDistributionError: It is not what is read.
+            UnreadableFileError: It is not what is read.
         """
         found = self.text("METADATA", "replace") or self.text("PKG-INFO", "replace")
         return found.replace("\r\n", "\n").partition("\n\n")[0]
@@ -120,7 +118,7 @@ class Copy(NamedTuple):
         """Return a value of METADATA; empty when there is none, or no METADATA that can be read."""
         try:
             lines = self.headers().split("\n")
-        except UnreadableDistributionError:
+        except UnreadableFileError:
             return ""
         return next((line.partition(":")[2].strip() for line in lines if line.startswith(f"{key}:")), "")
 
@@ -128,7 +126,7 @@ class Copy(NamedTuple):
         """Return its entry points in groups that begin with :data:`GROUP_PREFIX`.
 
         Raises:
-            UnreadableDistributionError: Its ``entry_points.txt`` is damaged.
+            UnreadableFileError: Its ``entry_points.txt`` is damaged.
         """
         text = self.text("entry_points.txt")
         return list(_entry_points(text)) if GROUP_PREFIX in text else []
@@ -144,7 +142,7 @@ class Copy(NamedTuple):
 
             origin = json.loads(text)
             return unquote(urlsplit(origin["url"]).path) if origin["dir_info"]["editable"] is True else None
-        except (UnreadableDistributionError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (UnreadableFileError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None  # no such file, or one of another shape
 
     def owns(self, package: str, place: str) -> bool:
@@ -157,7 +155,7 @@ class Copy(NamedTuple):
             place: The folder or file that Python finds under this name.
 
         Raises:
-            UnreadableDistributionError: RECORD is not what is read.
+            UnreadableFileError: RECORD is not what is read.
         """
         record = self.text("RECORD", "replace")
         listed = any(f"\n{package}{mark}" in f"\n{record}" for mark in "/.") or not record
@@ -229,7 +227,7 @@ def missing_requirements(copy: Copy, installed: Mapping[str, object], extra: str
     Those with any other marker than the extra's are left to the import.
 
     Raises:
-        UnreadableDistributionError: METADATA cannot be used.
+        UnreadableFileError: METADATA cannot be used.
     """
     marker = "" if extra is None else normalise(f"extra=={extra}")
     return [
@@ -241,7 +239,7 @@ def requirements(copy: Copy) -> dict[str, set[str]]:
     """Return the names of what a distribution requires, and the markers with which it does so: empty for anywhere.
 
     Raises:
-        UnreadableDistributionError: METADATA cannot be read, or requires what is no name.
+        UnreadableFileError: METADATA cannot be read, or requires what is no name.
     """
     found: dict[str, set[str]] = {}
     for line in copy.headers().split("\n"):
@@ -250,9 +248,7 @@ def requirements(copy: Copy) -> dict[str, set[str]]:
             requirement = requirement.strip()
             name = requirement[: _OF_A_NAME.match(requirement).end()]  # type: ignore[union-attr]
             if not (name[:1].isalnum() and name[-1:].isalnum()) or requirement[len(name) :][:1] not in " \t<>=!~[(@,":
-                raise UnreadableDistributionError(
-                    f"its METADATA requires {requirement!r}, which is no name of a package"
-                )
+                raise UnreadableFileError(f"its METADATA requires {requirement!r}, which is no name of a package")
             found.setdefault(name, set()).add(normalise(condition.translate(_UNQUOTED)))
     return found
 
@@ -274,14 +270,14 @@ def _copies_in(place: str) -> Iterator[Copy]:
         return
     for name in names:
         if name.lower().endswith((".dist-info", ".egg-info")):
-            yield Copy(os.path.join(place, name), place, None, {})
+            yield Copy(os.path.join(place, name), place, {})
 
 
 def _asked_for(metadata: Any) -> Copy:
-    path = getattr(metadata, "_path", None)
-    if path is not None and os.path.isdir(str(path)):
-        return Copy(str(path), os.path.dirname(str(path)))
-    return Copy("" if path is None else str(path), str(metadata.locate_file("")), metadata)
+    path = str(getattr(metadata, "_path", None) or "")
+    if os.path.isdir(path):
+        return Copy(path, os.path.dirname(path), {})
+    return Copy(path, str(metadata.locate_file("")), {}, metadata)
 
 
 def _entry_points(text: str) -> Iterator[EntryPoint]:
@@ -295,16 +291,16 @@ def _entry_points(text: str) -> Iterator[EntryPoint]:
             name, _, value = map(str.strip, line.partition("="))
             count += 1
             if not name or not value:
-                raise UnreadableDistributionError(f"its entry_points.txt is damaged: {line[:80]!r} in [{group}]")
+                raise UnreadableFileError(f"its entry_points.txt is damaged: {line[:80]!r} in [{group}]")
             if count > _MOST_ENTRY_POINTS:
-                raise UnreadableDistributionError(f"it has more than {_MOST_ENTRY_POINTS} entry points")
+                raise UnreadableFileError(f"it has more than {_MOST_ENTRY_POINTS} entry points")
             yield EntryPoint(group, name, value)
 
 
 def _has_metadata(copy: Copy) -> bool:
     try:
         return bool(copy.headers())
-    except UnreadableDistributionError:
+    except UnreadableFileError:
         return True
 
 
@@ -319,10 +315,6 @@ def _lies_in(folder: str, places: list[str]) -> bool:
 
 LARGEST = 2**20
 """Bytes that a file of a distribution's metadata, or a manifest, may have."""
-
-
-class UnreadableFileError(Exception):
-    """A file is none that is read; the text says why, without the file's name."""
 
 
 def read_small_file(path: str) -> bytes | None:

@@ -16,14 +16,15 @@ from context_bench.plugins.component_metadata import (
     FACTS_OF_KIND,
     HOOKS,
     KINDS,
+    OPTION_TYPES,
     PART_KINDS,
     Facts,
+    Option,
     Score,
     SummaryValue,
 )
 from context_bench.plugins.installed import UnreadableFileError, read_toml
 from context_bench.plugins.manifest_fields import Reader, Table, boolean, one_of, text, texts
-from context_bench.plugins.options import OPTION_TYPES, Option
 from context_bench.secrecy import is_secret_name
 
 SCHEMA = 1

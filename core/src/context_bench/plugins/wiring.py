@@ -14,9 +14,7 @@ from attrs import Factory, evolve, field, frozen
 
 from context_bench.errors import ConfigurationError, UnknownNameError, WiringError
 from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component
-from context_bench.plugins.component_metadata import CAPABILITIES, Facts, Score, WireRule
-
-_CHOSEN, _SPECIFIC, _ALWAYS = 3, 2, 1
+from context_bench.plugins.component_metadata import ALWAYS, CAPABILITIES, Score, WireRule
 
 
 @frozen
@@ -64,43 +62,53 @@ class Decision:
     """What was decided about one evaluator for one dataset.
 
     Attributes:
-        evaluator: Canonical id.
+        component: The evaluator.
         wired: Whether it scores the rows.
         reason: The rule that chose it, or why it was left out.
         explicit: Whether the user named it.
-        rank: How specific the rule is: 3 chosen, 2 by name, tag or option, 1 always, 0 left out.
         fit: How closely its own rules name the dataset, also when the user chose it: 2 by name, 1 by tag, 0 not.
         prefix: What its keys begin with.
         yields: Keys that it leaves to another evaluator in the row's scores.
-        component: The evaluator's component; None for an object of the user's.
         consent: Capability that it must not use unless it proves to be isolated.
     """
 
-    evaluator: str
+    component: Component = field(repr=False)
     wired: bool
     reason: str
     explicit: bool = False
-    rank: int = 0
     fit: int = 0
     prefix: str = ""
     yields: tuple[str, ...] = ()
-    component: Component | None = field(default=None, eq=False, repr=False)
     consent: str | None = None
 
     @property
-    def facts(self) -> Facts | None:
-        """What the evaluator's manifest says."""
-        return self.component.facts if self.component else None
+    def evaluator(self) -> str:
+        """Canonical id."""
+        return self.component.id
+
+    @property
+    def rank(self) -> int:
+        """How specific the rule is: 3 chosen, 2 by name, tag or option, 1 always, 0 left out."""
+        if not self.wired:
+            return 0
+        by_rule = 1 if self.reason == ALWAYS else 2
+        return 3 if self.explicit else by_rule
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """What its manifest says about its keys, without the prefix."""
+        return self.component.said.scores
 
     @property
     def keys(self) -> list[str]:
         """The keys that the manifest promises, with the prefix."""
-        return [self.prefix + key for key in (self.facts.scores if self.facts else ())]
+        return [self.prefix + key for key in self.scores]
 
     @property
     def primary(self) -> str | None:
         """The evaluator's own headline, with the prefix."""
-        return self.prefix + self.facts.primary if self.facts and self.facts.primary else None
+        primary = self.component.said.primary
+        return self.prefix + primary if primary else None
 
 
 @frozen
@@ -127,10 +135,8 @@ class DatasetPlan:
     def score(self, key: str) -> Score | None:
         """Return what the manifests say about a key of these rows."""
         for decision in self.wired:
-            if decision.facts and key.startswith(decision.prefix) and key not in decision.yields:
-                found = decision.facts.scores.get(key[len(decision.prefix) :])
-                if found:
-                    return found
+            if key in decision.keys and key not in decision.yields:
+                return decision.scores[key.removeprefix(decision.prefix)]
         return None
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,7 +149,8 @@ class DatasetPlan:
             "evaluators": {
                 decision.evaluator: {
                     "rule": decision.reason,
-                    **_origin(decision.component),
+                    "distribution": decision.component.distribution.name,
+                    **decision.component.edition,
                     "keys": decision.keys,
                     "prefix": decision.prefix,
                     "yields": list(decision.yields),
@@ -151,10 +158,6 @@ class DatasetPlan:
                 for decision in self.wired
             },
         }
-
-
-def _origin(component: Component | None) -> dict[str, str]:
-    return {"version": ""} if component is None else {"distribution": component.distribution.name, **component.edition}
 
 
 def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> DatasetPlan:
@@ -168,7 +171,7 @@ def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> Dat
     check_choice(catalog, choice)
     decisions = decide_dataset(catalog, dataset, choice)
     for decision in decisions:
-        if decision.wired and decision.component is not None:
+        if decision.wired:
             decision.component.require_ok()
     warnings = [
         f"{decision.evaluator} would score {dataset.label or 'these rows'} but is left out: {decision.reason}."
@@ -192,10 +195,7 @@ def decide_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> l
     found = [catalog.find("evaluators", name) for name in names]
     explicit = {component.id: component for component in found}
     return [
-        evolve(
-            _decide(explicit.get(component.id, component), dataset, choice, component.id in explicit),
-            prefix=choice.prefixes.get(component.id, choice.prefixes.get(component.name, "")),
-        )
+        _decide(explicit.get(component.id, component), dataset, choice, component.id in explicit)
         for component in catalog.of_kind("evaluators")
     ]
 
@@ -247,25 +247,32 @@ def _broken_line(components: list[Component]) -> str:
 
 
 def _decide(component: Component, dataset: DatasetFacts, choice: Choice, explicit: bool) -> Decision:
-    def out(reason: str, consent: str | None = None) -> Decision:
-        return Decision(component.id, False, reason, component=component, consent=consent)
-
     rules = component.said.wire
     fit = _fit(rules, dataset)
+    prefix = choice.prefixes.get(component.id, choice.prefixes.get(component.name, ""))
+
+    def out(reason: str, consent: str | None = None) -> Decision:
+        return Decision(component, False, reason, False, fit, prefix, consent=consent)
+
     if component.names & choice.without:
         return out("left out by the user")
     if explicit:
         reason = "added with --also" if choice.exact is None else "chosen with --evaluators"
-        return Decision(component.id, True, reason, explicit=True, rank=_CHOSEN, fit=fit, component=component)
+        return Decision(component, True, reason, True, fit, prefix)
     if choice.exact is not None:
         return out("not among the evaluators that were chosen")
     if component.state == BLOCKED or (component.facts is None and component.state != OK):
         return out(f"{component.state}: {component.reason}")
     if component.facts is None:
-        return out(f"{_undescribed(component)}, so it is used only when asked for by name")
+        has_manifest = component.distribution.manifest_path is not None
+        undescribed = "its manifest does not describe it" if has_manifest else "it has no manifest"
+        return out(f"{undescribed}, so it is used only when asked for by name")
     if not rules:
         return out("it has no wiring rule; add it with --also")
-    rank, matched = _best_match(rules, dataset, choice.given & _own_flags(component))
+    flags = {option.flag.removeprefix("--") for option in component.said.options.values() if option.flag}
+    given = choice.given & flags  # nobody is wired by another's flag
+    matches = filter(None, (rule.match(dataset.names, dataset.tags, given) for rule in rules))
+    matched = min(matches, key=lambda match: match == ALWAYS, default=None)
     if matched is None:
         return out(f"no rule matches; it is wired to {'; '.join(map(str, rules))}")
     if component.outranked_by is not None:
@@ -274,26 +281,7 @@ def _decide(component: Component, dataset: DatasetFacts, choice: Choice, explici
     if "network" in needed and not matched.startswith("option "):
         return out(f"it calls a network service; allow it with --allow network (rule: {matched})", "network")
     consent = "executes-model-code" if "executes-model-code" in needed else None
-    return Decision(component.id, True, matched, rank=rank, fit=fit, component=component, consent=consent)
-
-
-def _undescribed(component: Component) -> str:
-    return "it has no manifest" if component.distribution.manifest_path is None else "its manifest does not describe it"
-
-
-def _own_flags(component: Component) -> frozenset[str]:
-    """Return the flags that a component declares or shares, without dashes: nobody is wired by another's flag."""
-    options = component.said.options.values()
-    return frozenset(option.flag.removeprefix("--") for option in options if option.flag)
-
-
-def _best_match(rules: Iterable[WireRule], dataset: DatasetFacts, given: frozenset[str]) -> tuple[int, str | None]:
-    matches = [rule.match(dataset.names, dataset.tags, given) for rule in rules]
-    best: tuple[int, str | None] = (0, None)
-    for matched in filter(None, matches):
-        rank = _ALWAYS if matched == "always" else _SPECIFIC
-        best = max(best, (rank, matched), key=lambda pair: pair[0])
-    return best
+    return Decision(component, True, matched, False, fit, prefix, consent=consent)
 
 
 def _fit(rules: Iterable[WireRule], dataset: DatasetFacts) -> int:
@@ -344,7 +332,7 @@ def find_headline(dataset: DatasetFacts, decisions: Sequence[Decision]) -> str |
     wired = [decision for decision in decisions if decision.wired]
     keys = {key for decision in wired for key in decision.keys}
     if dataset.primary is not None:
-        prefixed = [d.prefix + dataset.primary for d in wired if d.facts and dataset.primary in d.facts.scores]
+        prefixed = [d.prefix + dataset.primary for d in wired if dataset.primary in d.scores]
         if dataset.primary in keys or prefixed:
             return dataset.primary if dataset.primary in keys else prefixed[0]
     with_primary = [decision for decision in wired if decision.primary is not None]
@@ -364,16 +352,16 @@ def check_headline(plan: DatasetPlan, choice: Choice) -> list[str]:
         WiringError: Its evaluator is installed and only lacks the user's consent.
     """
     primary = plan.dataset.primary
-    if primary is None or any(d.facts and primary in d.facts.scores for d in plan.wired):
+    if primary is None or any(primary in d.scores for d in plan.wired):
         return []
-    able = [decision for decision in plan.decisions if decision.facts and primary in decision.facts.scores]
+    able = [decision for decision in plan.decisions if primary in decision.scores]
     for decision in able:
         if decision.consent:
             raise WiringError(
                 f"The headline score {primary!r} of {plan.dataset.label} comes from {decision.evaluator}, but "
                 f"{decision.reason}. Allow it, or leave it out with --without {decision.evaluator}."
             )
-    if choice.exact is not None or any(d.component and d.component.names & choice.without for d in able):
+    if choice.exact is not None or any(d.component.names & choice.without for d in able):
         return []
     why = "; ".join(f"{d.evaluator} is left out: {d.reason}" for d in able) or "no installed evaluator gives it"
     instead = f"the headline is {plan.headline!r} instead" if plan.headline else "there is no headline"
