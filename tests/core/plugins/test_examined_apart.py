@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from context_bench.plugins import apart
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
@@ -52,6 +54,26 @@ def test_one_that_hangs_is_named_too(site: Any) -> None:
     states = {component.name: (component.state, component.reason) for component in ours.examined(seconds=5)}
     assert states["slow"] == ("failed", "importing it was not done after 5 s")
     assert (states["a"][0], states["z"][0]) == ("ok", "ok")
+
+
+def test_a_flood_is_not_blamed_on_the_one_before_when_its_answer_is_read_late(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Late:
+        def __init__(self, stream: Any) -> None:
+            self.stream = stream
+
+        def readline(self, size: int) -> bytes:
+            line: bytes = self.stream.readline(size)
+            time.sleep(0.5)
+            return line
+
+    read = apart._read
+    monkeypatch.setattr(apart, "_read", lambda stream, said: read(Late(stream), said))
+    site.evaluator("acme-a", "a")
+    site.evaluator("acme-bad", "bad", code="while True: print('x' * 10000)")
+    ours = Catalog(component for component in discover(PluginSettings()) if component.distribution.name in site.names)
+    assert {component.name: component.state for component in ours.examined()} == {"a": "ok", "bad": "failed"}
 
 
 def test_the_check_of_authors_names_it_and_goes_on(site: Any, context_bench: Run) -> None:

@@ -66,10 +66,12 @@ def _one_child(components: Sequence[Component], check: str | None, seconds: floa
     blamed: str | None = None
     limit = _STARTING
     try:
-        with suppress(BrokenPipeError):  # it is dead already, which its silence tells
-            child.stdin.write(pickle.dumps((list(components), check)))
-            child.stdin.flush()
+        question = pickle.dumps((list(components), check))
         while len(told) < len(components) and blamed is None:
+            with suppress(BrokenPipeError):  # it is dead already, which its silence tells
+                child.stdin.write(question)
+                child.stdin.flush()
+            question = _GO_ON  # asked for each, so that what it floods is never blamed on the one before
             try:
                 message = said.get(timeout=limit)
             except Empty:
@@ -88,11 +90,12 @@ def _one_child(components: Sequence[Component], check: str | None, seconds: floa
         for thread in threads:
             thread.join()
         for stream in filter(None, (child.stdin, child.stdout, child.stderr)):
-            stream.close()
+            with suppress(BrokenPipeError):
+                stream.close()
     return told, blamed
 
 
-_END, _READY = "end", "ready"
+_END, _READY, _GO_ON = "end", "ready", b"."
 
 
 def _read(stream: IO[bytes], said: SimpleQueue[Any]) -> None:
@@ -115,11 +118,12 @@ def _count(stream: IO[bytes], said: SimpleQueue[Any], written: list[int]) -> Non
 
 def answer() -> None:
     """Be the child: read components from standard input, import each, and tell of it on what was standard output."""
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as telling:
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as telling, os.fdopen(os.dup(0), "rb") as asking:
         os.dup2(2, 1)  # whatever an import prints is counted, and is no answer
-        components, check = pickle.load(sys.stdin.buffer)
+        components, check = pickle.load(asking)
         print(json.dumps(_READY), file=telling, flush=True)
         for component in components:
+            asking.read(len(_GO_ON))
             usable, thing = component.called_by_id(), None
             if usable.state == OK:
                 found, thing, _ = try_load(usable)
