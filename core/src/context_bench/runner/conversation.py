@@ -16,7 +16,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from context_bench.records import Usage
-from context_bench.runner.systems import Measured, Timing, async_way, take_apart, takes_turns
+from context_bench.runner.parts import async_way
+from context_bench.runner.systems import Measured, Timing, take_apart, takes_turns
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import RowId, response_key
@@ -206,7 +207,7 @@ def _role(turn: Any, place: int) -> str:
 
 
 def _forgetful() -> Transcript:
-    return Transcripts().of(RowId(0, 0), b"", b"")
+    return Transcript(Transcripts(), RowId(0, 0), b"", b"")
 
 
 async def _awaited(way: Callable[..., Any] | None, value: Any) -> Any:
@@ -229,16 +230,6 @@ class Transcripts:
         self._has_earlier = store is not None and store.has_turns
         self._is_closed = False
         self._lock = Lock()
-
-    def of(self, row: RowId, system: bytes, example: bytes) -> Transcript:
-        """Return the transcript of a row.
-
-        Args:
-            row: The row.
-            system: Key of its system.
-            example: Key of the example as the system sees it.
-        """
-        return Transcript(self, row, system, example)
 
     def close(self) -> None:
         """Keep nothing any more: the run has ended, whatever a call that hangs still brings."""
@@ -264,7 +255,14 @@ class Transcripts:
 
 
 class Transcript:
-    """The answered turns of one row, in order. A turn that was answered once is not asked again."""
+    """The answered turns of one row, in order. A turn that was answered once is not asked again.
+
+    Args:
+        keeper: Keeps them.
+        row: The row.
+        system: Key of its system.
+        example: Key of the example as the system sees it.
+    """
 
     def __init__(self, keeper: Transcripts, row: RowId, system: bytes, example: bytes) -> None:
         self._keeper, self._row, self._system, self._example = keeper, row, system, example

@@ -11,7 +11,7 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from context_bench.runner.parts import Job, Scorer, async_score, takes_batches
+from context_bench.runner.parts import Job, Scorer, async_way, takes_batches
 from context_bench.runner.scoring import scores_only, why_unscored
 from context_bench.runner.stopping import Raised, Stop, guarded
 from context_bench.runner.systems import Answer
@@ -146,7 +146,9 @@ class Later:
             pending.drop()
             return True
         try:
-            found = await asyncio.wait_for(async_score(scorer.evaluator)(*pending.pair), self._deadline)
+            score = async_way(scorer.evaluator, "score")
+            assert score is not None
+            found = await asyncio.wait_for(score(*pending.pair), self._deadline)
         except asyncio.TimeoutError:
             found = TimeoutError(f"it took longer than the deadline of {self._deadline:g} s.")
         except asyncio.CancelledError:

@@ -176,11 +176,11 @@ class Feed:
 
     def _with_transcript(self, job: Job, seen: bytes) -> Job:
         """Return the job with the transcript of its turns, where it is a conversation."""
-        from context_bench.runner.conversation import is_conversation
+        from context_bench.runner.conversation import Transcript, is_conversation
 
         if self._transcripts is None or not is_conversation(job.example):
             return job
-        return evolve(job, transcript=self._transcripts.of(job.id, job.slot.key, seen))
+        return evolve(job, transcript=Transcript(self._transcripts, job.id, job.slot.key, seen))
 
     def _scored_again(self, job: Job, fed: Fed, is_changed: bool) -> Job | None:
         """Return the job with the response of a row that is done, if there is something to score; None if not.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
@@ -182,17 +182,18 @@ class LabelWiring:
         return meanings
 
 
+def async_way(component: Any, name: str) -> Callable[..., Any] | None:
+    """Return what is awaited for a method: its async form, or itself when it is async; None when it is not."""
+    found = getattr(component, f"a{name}", None)
+    if callable(found):
+        return found  # type: ignore[no-any-return]
+    found = getattr(component, name, None)
+    return found if iscoroutinefunction(found) else None
+
+
 def is_async(slot: Slot) -> bool:
     """Whether a system is called on the event loop."""
-    return callable(getattr(slot.system, "aprocess", None)) or iscoroutinefunction(slot.system.process)
-
-
-def async_score(evaluator: Any) -> Any:
-    """Return what is awaited for an evaluator's scores; None when it is not async."""
-    found = getattr(evaluator, "ascore", None)
-    if callable(found):
-        return found
-    return evaluator.score if iscoroutinefunction(evaluator.score) else None
+    return async_way(slot.system, "process") is not None
 
 
 def takes_batches(scorer: Scorer) -> bool:
@@ -209,7 +210,7 @@ def is_slow(scorer: Scorer, is_timed: bool = True) -> bool:
     """
     if scorer.cpu_bound:
         return is_timed or scorer.effort.is_high
-    return takes_batches(scorer) or async_score(scorer.evaluator) is not None
+    return takes_batches(scorer) or async_way(scorer.evaluator, "score") is not None
 
 
 @define(eq=False)  # one for every row: a frozen one takes three times as long to make

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +11,7 @@ from attrs import define
 from context_bench.answers import parted_output
 from context_bench.protocols import System
 from context_bench.records import Usage, quantity
-from context_bench.runner.parts import Slot
+from context_bench.runner.parts import Slot, async_way
 from context_bench.runner.stopping import Raised, guarded, message_of
 from context_bench.store.encoding import isolate, to_json
 from context_bench.store.keys import output_key
@@ -106,15 +105,6 @@ def takes_turns(system: Any) -> bool:
     if callable(getattr(system, "process_turn", None)):
         return True
     return callable(getattr(system, "aprocess_turn", None)) and async_way(system, "process") is not None
-
-
-def async_way(system: Any, name: str) -> Callable[..., Any] | None:
-    """Return what is awaited for a method: its async form, or itself when it is async."""
-    found = getattr(system, f"a{name}", None)
-    if callable(found):
-        return found  # type: ignore[no-any-return]
-    found = getattr(system, name, None)
-    return found if iscoroutinefunction(found) else None
 
 
 _OF_A_CALL = ("usage", "latency", "system_latency")
