@@ -12,7 +12,7 @@ from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.records import Failure
 from context_bench.runner import admission
-from context_bench.runner.growth import FULL, Trial
+from context_bench.runner.limits import FULL, Trial
 from context_bench.runner.stopping import Breaker
 from context_bench.store.keys import RowId
 from context_bench.store.rows import StoredRow

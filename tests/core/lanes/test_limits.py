@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
+from context_bench.runner.admission import is_refusal, wait_asked_for
 from context_bench.runner.limits import Limiter
-from context_bench.runner.rate_headers import is_refusal, wait_asked_for
 
 
 class RefusedError(Exception):

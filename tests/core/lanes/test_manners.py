@@ -14,8 +14,8 @@ import pytest
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.runner import admission, call, limits
+from context_bench.runner.admission import pause, wait_asked_for
 from context_bench.runner.limits import Limiter
-from context_bench.runner.rate_headers import pause, wait_asked_for
 from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
 

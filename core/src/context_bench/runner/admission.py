@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -11,17 +11,19 @@ from attrs import evolve
 
 from context_bench.protocols import Call, Governor, RowId
 from context_bench.records import REPORTED_CURRENCY, Usage
-from context_bench.runner.growth import FULL
 from context_bench.runner.parts import Job, Slot
 from context_bench.runner.stopping import Stop, message_of
 from context_bench.runner.systems import Bill, endpoint_of, models_of, reported_cost, steps_of_system
 
 if TYPE_CHECKING:
     import asyncio
+    from datetime import datetime
 
     from context_bench.runner.limits import Road
 
+_TOO_OFTEN = frozenset({429, 529})
 _MOST_REFUSALS = 10
+_LONGEST_WAIT, _LONGEST_PAUSE = 300.0, 30.0
 _GLANCE = 0.25
 
 
@@ -80,7 +82,8 @@ class Admission:
         self.cost: dict[int, float] = {}
         self.is_limited = requests_per_minute is not None or tokens_per_minute is not None or bool(self.governors)
         self._lock = Lock()
-        self._limits = workers, requests_per_minute, tokens_per_minute, grows, learned or {}, is_patient
+        self._limits = workers, requests_per_minute, tokens_per_minute
+        self._grows, self._learned = grows, learned or {}
         self._endpoints: dict[int, str | None] = {}
         self._roads: dict[int, Road] = {}
         self._listening: list[Any] = []
@@ -104,12 +107,18 @@ class Admission:
         """Return the road of a slot, made when it is first needed; slots of one endpoint share it."""
         with self._lock:
             if slot.number not in self._roads:
-                from context_bench.runner.limits import road_to  # a run on the caller's thread asks for no leave
-
                 endpoint = self._endpoints[slot.number]
                 same = (made for made in self._roads.values() if endpoint is not None and made.endpoint == endpoint)
-                self._roads[slot.number] = next(same, None) or road_to(endpoint, slot.number, *self._limits)
+                self._roads[slot.number] = next(same, None) or self._road_to(endpoint)
             return self._roads[slot.number]
+
+    def _road_to(self, endpoint: str | None) -> Road:
+        """Only an endpoint is asked gently, and few at once in the beginning: a slot without one is asked by nobody else."""
+        from context_bench.runner import limits  # a run on the caller's thread asks for no leave
+
+        is_gentle, before = endpoint is not None, self._learned.get(endpoint or "")
+        limiter = limits.Limiter(*self._limits, gentle=is_gentle, grows=self._grows and is_gentle, learned=before)
+        return limits.Road(endpoint, limiter, self.is_patient)
 
     def enter(self, job: Job, attempt: int = 1, is_first: bool = False) -> Place | float | None:
         """Return leave to make a call; or the seconds after which to ask again; None when it is not to be made again.
@@ -119,29 +128,20 @@ class Admission:
             attempt: The how manieth attempt it is.
             is_first: Whether the call stands first in the line; one that has not lined up goes only where none stands.
         """
-        slot = job.slot
+        slot, row = job.slot, job.id.pack()
         road = self.road(slot)
-        line = road.line
-        if not is_first and len(line):
+        if not is_first and len(road.line):
             return _GLANCE
-        trial, number = road.trial, None if road.trial.is_over else job.id.pack()
-        held = 0.0 if number is None else trial.enter(number, monotonic())
-        if held is None or held > 0:
-            line.note(held or FULL, monotonic())
-            return held and min(held, _GLANCE)
-        wait = road.limiter.enter(job.input_tokens)
-        if wait > 0:
-            if number is not None:
-                trial.withdraw(number)
-            road.note(wait)
-            return min(wait, _GLANCE)
+        wait = road.enter(row, job.input_tokens)
+        if wait != 0:
+            return wait and min(wait, _GLANCE)
         with self._lock:
             self.in_flight[slot.number] += 1
-            self.retried[slot.number] += number is not None and trial.repeating == number
+            self.retried[slot.number] += road.trial.repeating == row
         call = None
         if self.governors:
-            row = RowId(job.wiring.label, job.id.position, job.id.sample)
-            call = Call(slot.number, slot.label, road.endpoint, row, job.input_tokens, attempt - 1)
+            identity = RowId(job.wiring.label, job.id.position, job.id.sample)
+            call = Call(slot.number, slot.label, road.endpoint, identity, job.input_tokens, attempt - 1)
         return Place(self, job, road, call)
 
     def leave(self, slot: Slot, cost: float | None) -> None:
@@ -183,8 +183,6 @@ class Admission:
 
         def told(error: BaseException, wait: float) -> float:
             import asyncio
-
-            from context_bench.runner.rate_headers import is_refusal
 
             if is_refusal(error):
                 raise error
@@ -310,7 +308,8 @@ class Place:
 
     def prove(self) -> None:
         """Take note that what was answered is an output: the endpoint is on trial no more."""
-        self._road.trial.is_over = True
+        trial = self._road.trial
+        trial.is_over, trial.repeating = True, None
 
     def end(self) -> None:
         """Take note that the row is committed, without an answer."""
@@ -320,8 +319,6 @@ class Place:
 
     def refused(self, error: BaseException, seconds: float, attempt: int) -> float | None:
         """Learn from an error, and return the seconds after which to ask again; None when that is of no use."""
-        from context_bench.runner.rate_headers import headers_of, is_refusal, pause, wait_asked_for
-
         if not is_refusal(error):
             if not isinstance(error, AskAgainError):
                 return None
@@ -332,7 +329,7 @@ class Place:
         asked = wait_asked_for(error)
         if not self._admission.is_patient:
             self._road.check(error)
-        self._road.limiter.refused(asked, seconds, headers_of(error))
+        self._road.limiter.refused(asked, seconds, next(headers_of(error), None))
         wait = pause(attempt, asked)
         if wait is None or attempt >= _MOST_REFUSALS:
             return None
@@ -355,3 +352,78 @@ class Place:
         for governor in admitted:
             assert self._call is not None
             governor.settle(self._call, usage, cost)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether an error says that its endpoint is asked too often.
+
+    Seen is a status of 429 or 529 in ``status``, ``status_code`` or ``code`` of the error or of its ``response``. An error
+    that says of itself ``retryable = False`` is none: a quota that is spent does not come back by waiting.
+    """
+    if getattr(error, "retryable", None) is False:
+        return False
+    holders = error, getattr(error, "response", None)
+    said = [getattr(holder, name, None) for holder in holders for name in ("status", "status_code", "code")]
+    return any(isinstance(status, int) and status in _TOO_OFTEN for status in said)
+
+
+def headers_of(error: BaseException) -> Iterator[Any]:
+    """Yield the response headers that an error carries, or its ``response``."""
+    for holder in (error, getattr(error, "response", None)):
+        headers = getattr(holder, "headers", None)
+        if hasattr(headers, "get"):
+            yield headers
+
+
+def wait_asked_for(error: BaseException, now: datetime | None = None) -> float | None:
+    """Return the seconds that a refusal asks to wait, or None when it does not say.
+
+    Understood are an attribute ``retry_after`` and the header ``Retry-After``, in seconds or as a date; a date is
+    measured against the answer's own ``Date``, so that a wrong clock does no harm (RFC 9110, 10.2.3).
+    """
+    said = getattr(error, "retry_after", None)
+    if isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said < float("inf"):
+        return float(said)
+    waits = (_retry_after(headers, now) for headers in headers_of(error))
+    return next((wait for wait in waits if wait is not None), None)
+
+
+def _retry_after(headers: Any, now: datetime | None) -> float | None:
+    text = headers.get("Retry-After") or headers.get("retry-after")
+    if not isinstance(text, str):
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        until = date_of(text)
+        if until is None:
+            return None
+        from datetime import datetime, timezone
+
+        start = date_of(headers.get("Date") or headers.get("date")) or now or datetime.now(timezone.utc)
+        return max(0.0, (until - start).total_seconds())
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def date_of(text: Any) -> datetime | None:
+    """Return the moment that a header such as ``Date`` says; None where it says none."""
+    from datetime import timezone  # here and below: most runs are refused nothing, and these imports take a while
+    from email.utils import parsedate_to_datetime
+
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+
+
+def pause(attempt: int, asked: float | None) -> float | None:
+    """Return how long to wait before asking again: full jitter, never less than was asked for.
+
+    None when the server asks for more than five minutes: such a row is better resumed.
+    """
+    import random
+
+    if asked is not None and asked > _LONGEST_WAIT:
+        return None
+    return max(asked or 0.0, random.uniform(0.0, min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(attempt, 16))))

@@ -19,7 +19,7 @@ from attrs import Factory, define, evolve
 
 from context_bench.messages import as_sent
 from context_bench.records import Failure, Usage
-from context_bench.runner.admission import Admission, AskAgainError
+from context_bench.runner.admission import Admission, AskAgainError, is_refusal
 from context_bench.runner.parts import Job, LabelWiring, Slot, needs_lanes, scorers_of
 from context_bench.runner.scoring import Scoring, scores_only
 from context_bench.runner.stopping import Interruption, Signals, add_attempts, is_ours
@@ -173,8 +173,6 @@ class Workbench:
         except BaseException as error:
             if is_ours(error):
                 raise
-            from context_bench.runner.rate_headers import is_refusal
-
             if isinstance(error, AskAgainError) or is_refusal(error):
                 raise AskedTooOftenError from error
             return self.failed(job, error, perf_counter() - started)
