@@ -239,10 +239,14 @@ class EvalRow:
         return _reported(None if self.usage is None else self.usage.input_tokens)
 
     @property
+    def baseline_tokens(self) -> int | None:
+        """Prompt tokens that the baseline's endpoint reported; None without a baseline, or when it reported none."""
+        return None if self.baseline is None else self.baseline.prompt_tokens
+
+    @property
     def tokens_saved(self) -> float | None:
         """Share of the baseline's reported prompt tokens that this row did without; None when either is unknown."""
-        theirs = None if self.baseline is None else _reported(self.baseline.prompt_tokens)
-        ours = self.reported_tokens
+        ours, theirs = self.reported_tokens, _reported(self.baseline_tokens)
         return None if ours is None or theirs is None else 1 - ours / theirs
 
     @property
@@ -329,7 +333,7 @@ def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
         "output_tokens": row.response_tokens,
         "prompt_tokens": row.prompt_tokens,
         "reported_tokens": row.reported_tokens,
-        "baseline_tokens": None if row.baseline is None else row.baseline.prompt_tokens,
+        "baseline_tokens": row.baseline_tokens,
         "tokens_saved": row.tokens_saved,
         "cost": row.cost,
         "response": row.response,
@@ -386,29 +390,32 @@ class Completeness:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-like values."""
-        return {
-            "rows_done": self.rows_done,
-            "rows_expected": self.rows_expected,
-            "status": self.status,
-            "is_complete": self.is_complete,
-            "is_being_rescored": self.is_being_rescored,
-            "sentence": self.sentence,
-        }
+        names = ("rows_done", "rows_expected", "status", "is_complete", "is_being_rescored", "sentence")
+        return {name: getattr(self, name) for name in names}
+
+
+_COLUMNS = (
+    *(
+        "system",
+        "dataset",
+        "reference",
+        "is_extra",
+        "position",
+        "sample",
+        "example_id",
+        "response",
+        "headline",
+        "score",
+    ),
+    *("scores", "details", "unscored", "errors", "input_tokens", "prompt_tokens", "response_tokens", "context_tokens"),
+    *("reported_tokens", "baseline_tokens", "tokens_saved", "cost", "cost_source", "latency", "system_latency"),
+    "metadata",
+)
 
 
 def row_to_dict(row: EvalRow) -> dict[str, Any]:
     """Return a row as JSON-like values."""
-    return {
-        "system": row.system,
-        "dataset": row.dataset,
-        "reference": row.reference,
-        "is_extra": row.is_extra,
-        "position": row.position,
-        "sample": row.sample,
-        "example_id": row.example_id,
-        "response": row.response,
-        "headline": row.headline,
-        "score": row.score,
+    return {name: getattr(row, name) for name in _COLUMNS} | {
         "scores": dict(row.scores),
         "details": {evaluator: dict(details) for evaluator, details in row.details.items()},
         "unscored": dict(row.unscored),
@@ -416,16 +423,5 @@ def row_to_dict(row: EvalRow) -> dict[str, Any]:
             {"stage": e.stage, "evaluator": e.evaluator, "kind": e.kind, "message": e.message, "attempts": e.attempts}
             for e in row.errors
         ],
-        "input_tokens": row.input_tokens,
-        "prompt_tokens": row.prompt_tokens,
-        "response_tokens": row.response_tokens,
-        "context_tokens": row.context_tokens,
-        "reported_tokens": row.reported_tokens,
-        "baseline_tokens": None if row.baseline is None else row.baseline.prompt_tokens,
-        "tokens_saved": row.tokens_saved,
-        "cost": row.cost,
-        "cost_source": row.cost_source,
-        "latency": row.latency,
-        "system_latency": row.system_latency,
         "metadata": dict(row.metadata),
     }

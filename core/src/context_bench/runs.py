@@ -149,14 +149,12 @@ class Run:
     @property
     def request(self) -> Mapping[str, Any]:
         """What was asked for, as it was stored; secrets are not in it."""
-        found: Mapping[str, Any] = self._reader.run()["config"]
-        return found
+        return dict(self._reader.run()["config"])
 
     @property
     def provenance(self) -> Mapping[str, Any]:
         """Where the run was done: versions, plugins, git state, dependencies."""
-        found: Mapping[str, Any] = self._reader.run()["provenance"]
-        return found
+        return dict(self._reader.run()["provenance"])
 
     @property
     def plan(self) -> Mapping[str, Mapping[str, Any]]:
@@ -227,10 +225,7 @@ class Run:
 
     def examples(self, example_id: str | None = None) -> Iterator[Example]:
         """Yield the examples in canonical order, or those with an id."""
-        labels = {label.number: label.dataset for label in self._reader.labels()}
-        with self._reader.snapshot():
-            for values in questions.examples(self._reader, example_id=example_id):
-                yield _example(values, labels)
+        return self._examples(example_id=example_id)
 
     def example(self, identity: Sequence[int]) -> Example:
         """Return the example of a row.
@@ -238,12 +233,16 @@ class Run:
         Raises:
             StoreError: There is no such example.
         """
-        found = next(questions.examples(self._reader, id=RowId(*identity[:2]).pack()), None)
-        if found is None:
-            raise StoreError(f"{self.path} has no example at {RowId(*identity[:2])}.")
+        for example in self._examples(id=RowId(*identity[:2]).pack()):
+            return example
+        raise StoreError(f"{self.path} has no example at {RowId(*identity[:2])}.")
+
+    def _examples(self, **wanted: Any) -> Iterator[Example]:
         labels = {label.number: label.dataset for label in self._reader.labels()}
         with self._reader.snapshot():
-            return _example(found, labels)
+            for number, name, label, content, body in questions.examples(self._reader, **wanted):
+                fields = None if body is None else from_json(body)
+                yield Example(RowId.unpack(number)[:2], name, labels[label], fields, content.hex())
 
     def turns(self, identity: Sequence[int]) -> tuple[Turn, ...]:
         """Return the turns of a row's conversation that were answered one by one; none of other rows."""
@@ -252,28 +251,24 @@ class Run:
             for turn in self._reader.turns(RowId(*identity)):
                 output = from_json(turn.output)
                 measured = {} if turn.measured is None else from_json(turn.measured)
-                text = output.get("response")
-                text = text if isinstance(text, str) else None
+                text = output.get("response") if isinstance(output.get("response"), str) else None
                 told.append(Turn(turn.turn, text, output, turn.latency, turn.attempts, dict(measured)))
             return tuple(told)
 
     def failures(self) -> Iterator[RunFailure]:
         """Yield every failure, in canonical order of the rows."""
-        systems = {entry["slot"]: entry["label"] for entry in self._reader.systems()}
-        evaluators = {entry["number"]: entry["id"] for entry in self._reader.evaluators()}
+        systems, evaluators = self._reader.names()
         with self._reader.snapshot():
-            for number, example, stage, evaluator, kind, message, attempts, traceback in questions.failures(
-                self._reader
-            ):
-                row = RowId.unpack(number)
+            for number, example, stage, evaluator, *told in questions.failures(self._reader):
+                kind, message, attempts, traceback = told
                 failure = Failure(stage, kind, message, evaluators.get(evaluator), attempts, traceback)
+                row = RowId.unpack(number)
                 yield RunFailure(row, systems[row.slot], example, failure)
 
     def causes(self) -> tuple[tuple[RunFailure, int], ...]:
         """Return the first failure of each kind - system or evaluator, and class of the error - with how many there are of
         it, the most frequent first."""
-        systems = {entry["slot"]: entry["label"] for entry in self._reader.systems()}
-        evaluators = {entry["number"]: entry["id"] for entry in self._reader.evaluators()}
+        systems, evaluators = self._reader.names()
         told = []
         with self._reader.snapshot():
             for slot, evaluator, kind, count, message, example, first in questions.causes(self._reader):
@@ -396,10 +391,3 @@ def _holds_object(value: Any) -> bool:
     """Whether a part of a request is, or lists, an object that ``evaluate()`` was given and that no file can keep."""
     found = value if isinstance(value, list) else [value]
     return any(isinstance(one, dict) and isinstance(one.get("object"), dict) for one in found)
-
-
-def _example(values: tuple[Any, ...], labels: Mapping[int, str]) -> Example:
-    number, name, label, content, body = values
-    return Example(
-        RowId.unpack(number)[:2], name, labels[label], None if body is None else from_json(body), content.hex()
-    )

@@ -18,7 +18,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
-from uuid import uuid4
 from zlib import crc32
 
 from context_bench.errors import StoreError
@@ -81,9 +80,7 @@ def writer_of(path: Path) -> int | None:
     except OSError:
         return None
     try:
-        if _lock(handle):
-            return None
-        return _holder(file)
+        return None if _lock(handle) else _holder(file)
     finally:
         os.close(handle)
 
@@ -107,14 +104,13 @@ def _lock_file(path: Path) -> Path:
 def _take(file: Path) -> int | None:
     """Return the locked file, or None while another has it."""
     handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+    is_ours = False
     try:
-        if _lock(handle) and _is_still(handle, file):
-            return handle
-    except BaseException:
-        os.close(handle)
-        raise
-    os.close(handle)
-    return None
+        is_ours = _lock(handle) and _is_still(handle, file)
+    finally:
+        if not is_ours:
+            os.close(handle)
+    return handle if is_ours else None
 
 
 def _is_still(handle: int, file: Path) -> bool:
@@ -162,7 +158,7 @@ _CHUNK = 1 << 20
 
 def new_seal() -> str:
     """Return the open seal of a new file."""
-    return f"{uuid4().hex}:{OPEN}"
+    return f"{os.urandom(16).hex()}:{OPEN}"
 
 
 def close_seal(path: Path, seal: str) -> None:

@@ -317,6 +317,11 @@ class RunReader(Source):
         """Return the evaluators in the order of their numbers."""
         return self._table("evaluators", "number", "id", "key", "provenance")
 
+    def names(self) -> tuple[dict[int, str], dict[int, str]]:
+        """Return the labels of the systems by slot, and the ids of the evaluators by number."""
+        systems = {entry["slot"]: entry["label"] for entry in self.systems()}
+        return systems, {entry["number"]: entry["id"] for entry in self.evaluators()}
+
     def _table(self, table: str, *columns: str) -> list[dict[str, Any]]:
         """Return the lines of a table by column, in the order of the first one; some of them hold a mapping as JSON."""
         with self.snapshot():
@@ -428,10 +433,11 @@ class RunReader(Source):
                 yield from reader.read(connection, first, last)
 
     def _row_reader(self) -> RowReader:
+        systems, evaluators = self.names()
         return RowReader(
-            systems={entry["slot"]: entry["label"] for entry in self.systems()},
+            systems=systems,
             labels={label.number: label for label in self.labels()},
-            evaluators={entry["number"]: entry["id"] for entry in self.evaluators()},
+            evaluators=evaluators,
             baseline=self.baseline(),
             paired=self.paired(),
             reference=self.reference(),
