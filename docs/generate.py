@@ -23,7 +23,7 @@ from pages import with_outputs
 from signatures import protocols_page
 
 from context_bench.bench.requests import PARAMETERS
-from context_bench.cli.groups import app
+from context_bench.cli.commands import app
 from context_bench.plugins.catalog import install_line
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.manifest import FILE_NAME, parse_manifest

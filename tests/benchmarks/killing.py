@@ -100,7 +100,7 @@ scores.length = { range = [0, "inf"] }
 POINTS = {"systems": ("remote:Remote",), "datasets": ("mixed:mixed",), "evaluators": ("same:Same", "length:Length")}
 SESSION = """
 import os, signal, sys
-import context_bench.bench.runs, context_bench.bench.rescoring, context_bench.cli.runs, context_bench.cli.run
+import context_bench.bench.runs, context_bench.bench.rescoring, context_bench.cli.run
 import context_bench.runner.lanes
 from context_bench.cli import execute
 from context_bench.store import runfile

@@ -120,8 +120,7 @@ def check(words: list[str], capsys: Any) -> None:
 
 def parse(words: list[str]) -> None:
     """Have a command take its words, as far as they are no files of the reader's."""
-    from context_bench.cli.groups import app
-    from context_bench.cli.options import Catalogs
+    from context_bench.cli.commands import Catalogs, app
 
     command: click.Command = app
     context = click.Context(app, info_name="context-bench", obj=Catalogs())

@@ -154,7 +154,7 @@ def read_request(
 
     from context_bench.bench.parameters import parse_system
     from context_bench.bench.project import project_request, proxies_of
-    from context_bench.cli.options import catalog_of_environment
+    from context_bench.cli.commands import catalog_of_environment
     from context_bench.plugins.settings import load_project
 
     table = project if isinstance(project, Mapping) else load_project(None if project is None else Path(project))
@@ -184,22 +184,19 @@ def request_command(name: str | None = None) -> Callable[[Callable[..., Any]], A
     def decorate(function: Callable[..., Any]) -> Any:
         import click
 
-        from context_bench.cli.options import DeclaredOptions, open_catalog
-        from context_bench.cli.run import request_of, request_options
-        from context_bench.plugins.settings import load_project
+        from context_bench.cli.commands import RunOptions
+        from context_bench.cli.run import asked, request_options
 
         own: Sequence[Any] = tuple(getattr(function, "__click_params__", ()))
 
         @wraps(function)
         def call(**flags: Any) -> Any:
             given = {param.name: flags.pop(param.name) for param in own}
-            project = load_project(flags["project_path"])
-            catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
-            request = request_of(catalog, project, flags)
+            catalog, request = asked(flags)
             with hiding(secrecy_of(catalog, request).of):
                 return function(request=request, catalog=catalog, **given)
 
-        return click.command(name, cls=DeclaredOptions)(request_options(call))
+        return click.command(name, cls=RunOptions)(request_options(call))
 
     return decorate
 

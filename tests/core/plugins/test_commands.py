@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_bench.cli.groups import CommandGroup, app
+from context_bench.cli.commands import CommandGroup, app
 from context_bench.plugins import first_party
 from context_bench.plugins.ownership import COMMANDS
 

@@ -12,15 +12,15 @@ ABOUT = """Measure systems that touch an LLM's context, and score what they answ
 Flags without a command mean `run`: context-bench --system identity --dataset needle."""
 COMMANDS = {
     "run": ("context_bench.cli.run:run", "Give a dataset's examples to systems and score the answers."),
-    "resume": ("context_bench.cli.runs:resume", "Finish a run that was interrupted."),
-    "rescore": ("context_bench.cli.runs:rescore", "Score stored responses with new or changed evaluators."),
-    "report": ("context_bench.cli.runs:report", "Show or write the result of a run file."),
-    "export": ("context_bench.cli.runs:export", "Write the rows of a run file as JSON lines."),
+    "resume": ("context_bench.cli.run:resume", "Finish a run that was interrupted."),
+    "rescore": ("context_bench.cli.run:rescore", "Score stored responses with new or changed evaluators."),
+    "report": ("context_bench.cli.run:report", "Show or write the result of a run file."),
+    "export": ("context_bench.cli.run:export", "Write the rows of a run file as JSON lines."),
     "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
     "explain": ("context_bench.cli.explain:explain", "Tell why things are as they are."),
-    "plugins": ("context_bench.cli.plugins:plugins", "What is installed, in what state, wired to what."),
+    "plugins": ("context_bench.cli.installed:plugins", "What is installed, in what state, wired to what."),
     **{
-        kind: (f"context_bench.cli.listing:{kind}", f"The installed {kind}.")
+        kind: (f"context_bench.cli.installed:{kind}", f"The installed {kind}.")
         for kind in ("datasets", "systems", "evaluators", "metrics")
     },
 }
@@ -83,11 +83,16 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         sources: Gets every file and folder that decided what is installed, and with what settings.
     """
     from context_bench.console import tell
-    from context_bench.errors import ContextBenchError
+    from context_bench.errors import ContextBenchError, RunStoppedError
 
     sources = [] if sources is None else sources
     try:
         return _call(arguments, sources)
+    except RunStoppedError as error:
+        tell(f"Error: {error}" if error.exit_code not in (0, 10) else str(error))
+        if error.path:
+            tell(f"What was finished is kept. Go on with: context-bench resume {error.path}")
+        return error.exit_code
     except ContextBenchError as error:
         tell(f"Error: {error}")
         return error.exit_code
@@ -111,16 +116,10 @@ def _call(arguments: list[str], sources: list[str]) -> int:
     Raises:
         ContextBenchError: Something is wrong, as the message says.
     """
-    if arguments[:2] == ["plugins", "list"]:
-        from context_bench.cli.listed import PLAIN, list_plainly
+    if arguments[:2] == ["plugins", "list"] or arguments in (["--help"], ["-h"]):
+        from context_bench.cli.listed import told_plainly
 
-        if PLAIN.issuperset(arguments[2:]):
-            list_plainly(arguments[2:], sources)
-            return 0
-    if arguments in (["--help"], ["-h"]):
-        from context_bench.cli.listed import help_plainly
-
-        if help_plainly(sources):
+        if told_plainly(arguments, sources):
             return 0
     if arguments[:1] in (["resume"], ["rescore"]):
         from context_bench.store.lock import refuse_where_locked
@@ -133,8 +132,7 @@ def _call(arguments: list[str], sources: list[str]) -> int:
     from context_bench.runner.stopping import interruptible
 
     interruptible()
-    from context_bench.cli.groups import app
-    from context_bench.cli.options import Catalogs
+    from context_bench.cli.commands import Catalogs, app
     from context_bench.console import tell
 
     catalogs = Catalogs()

@@ -11,8 +11,7 @@ from attrs import evolve
 
 from context_bench.bench.builders import describe_dataset, find_dataset
 from context_bench.bench.parameters import parse_dataset
-from context_bench.cli.groups import CommandGroup
-from context_bench.cli.options import json_option, open_catalog, plugin_option, project_option
+from context_bench.cli.commands import CommandGroup, json_option, open_catalog, plugin_option, project_option
 from context_bench.cli.run import parameters_of
 from context_bench.console import say, styled, warn, wrapped, write_json
 from context_bench.errors import ContextBenchError, PluginError, UnknownNameError, did_you_mean

@@ -14,6 +14,7 @@ import os
 import sys
 
 from context_bench import __version__
+from context_bench.cli import COMMANDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ VARIABLES = (
 """Environment variables that decide what a listing says, beside those that decide what Python's path is."""
 
 LISTS = ("plugins", "datasets", "systems", "evaluators", "metrics")
-COMMANDS = ("run", "resume", "rescore", "report", "export", "lock", "explain", *LISTS)
 _FLAG = "--no-cache"
 _SWITCH = "CONTEXT_BENCH_NO_CACHE"
 _MOST = 64

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from context_bench.cli import ABOUT, COMMANDS
@@ -17,23 +18,28 @@ from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, OPTIONAL, Catal
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import CORE, PROJECT_FILE, PluginSettings, load_project
 
-PLAIN = frozenset({"--json", "-v", "--verbose", "--no-cache"})
+_PLAIN = frozenset({"--json", "-v", "--verbose", "--no-cache"})
 """Flags of ``plugins list`` that only say how it is written."""
 
 
-def list_plainly(flags: Iterable[str], sources: list[str]) -> None:
-    """Write every component, as ``plugins list`` with some of :data:`PLAIN` does.
+def told_plainly(arguments: Sequence[str], sources: list[str]) -> bool:
+    """Answer a call that needs no click: ``--help``, or ``plugins list`` with every component; return whether that is done.
 
     Args:
-        flags: The flags.
+        arguments: The command line.
         sources: Gets every file and folder that decided what is installed, and with what settings.
 
     Raises:
         UnknownNameError: The environment or the project file names what nobody has heard of.
     """
-    flags = set(flags)
+    flags = set(arguments[2:])
+    if arguments in (["--help"], ["-h"]):
+        return _help(sources)
+    if arguments[:2] != ["plugins", "list"] or not flags <= _PLAIN:
+        return False
     catalog = _installed(sources)
     tell_components(catalog, catalog.components, "--json" in flags, bool(flags & {"-v", "--verbose"}))
+    return True
 
 
 def _installed(sources: list[str]) -> Catalog:
@@ -44,12 +50,8 @@ def _installed(sources: list[str]) -> Catalog:
     return catalog
 
 
-def help_plainly(sources: list[str]) -> bool:
-    """Write the help of the whole command line as click does; return False where that is left to click.
-
-    Args:
-        sources: Gets every file and folder that decided what is installed, and with what settings.
-    """
+def _help(sources: list[str]) -> bool:
+    """Write the help of the whole command line as click does; return False where that is left to click."""
     told = os.environ.get("COLUMNS", "0")
     if not (told.isascii() and told.isdecimal()):
         return False
@@ -159,9 +161,7 @@ def lines_of(catalog: Catalog, shown: Sequence[Component], fields: Sequence[str]
 
 
 def _counts(components: Sequence[Component]) -> str:
-    counts: dict[str, int] = {}
-    for component in components:
-        counts[component.condition] = counts.get(component.condition, 0) + 1
+    counts = Counter(component.condition for component in components)
     states = ", ".join(f"{count} {state}" for state, count in sorted(counts.items(), key=lambda item: item[0] != OK))
     distributions = len({component.distribution.name for component in components})
     return wrapped("", f"{len(components)} components of {distributions} distributions: {states or 'none'}", 0, 0)

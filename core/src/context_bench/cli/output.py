@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 import click
 
-from context_bench.cli.options import flag_values
+from context_bench.cli.commands import flag_values
 from context_bench.console import Screen, say, tell
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix
@@ -20,41 +20,32 @@ from context_bench.results import EvalResult
 
 SUFFIXES = {".md": "markdown", ".json": "json", ".csv": "csv", ".txt": "table"}
 
-output_option = click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help=f"Write a report; its suffix says which: {' '.join(SUFFIXES)}. Repeatable.",
+_options = (
+    click.option(
+        "-o",
+        "--output",
+        "outputs",
+        multiple=True,
+        type=click.Path(path_type=Path, dir_okay=False),
+        help=f"Write a report; its suffix says which: {' '.join(SUFFIXES)}. Repeatable.",
+    ),
+    click.option(
+        "--format",
+        "result_format",
+        default="table",
+        show_default=True,
+        metavar="NAME",
+        help="What standard output gets: table, markdown, json, csv, none, or an installed reporter.",
+    ),
+    click.option("--brief", is_flag=True, help="Only the headline in the table, no further scores."),
 )
 
 
-def _keep_brief(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    ctx.meta[_BRIEF] = value
-
-
-_BRIEF = "context_bench.brief"
-_brief_option = click.option(
-    "--brief",
-    is_flag=True,
-    expose_value=False,
-    callback=_keep_brief,
-    help="Only the headline in the table, no further scores.",
-)
-_format_option = click.option(
-    "--format",
-    "result_format",
-    default="table",
-    show_default=True,
-    metavar="NAME",
-    help="What standard output gets: table, markdown, json, csv, none, or an installed reporter.",
-)
-
-
-def format_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say what standard output gets."""
-    return _format_option(_brief_option(command))
+def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say where its result goes, and how; :class:`Reports` takes their values."""
+    for option in reversed(_options):
+        command = option(command)
+    return command
 
 
 class Reports:
@@ -62,23 +53,20 @@ class Reports:
 
     Args:
         catalog: What is installed.
-        outputs: Files to write.
-        result_format: Reporter for standard output, or ``none``.
-        flags: Values of the command's parameters: those of flags that reporters declare are their options.
+        flags: Values of the command's parameters: those of :func:`report_options`, and of flags that reporters declare.
 
     Raises:
         ConfigurationError: A file has no known suffix, or no folder to lie in.
         UnknownNameError: There is no such reporter.
     """
 
-    def __init__(
-        self, catalog: Catalog, outputs: Sequence[Path], result_format: str, flags: Mapping[str, Any] | None = None
-    ) -> None:
-        given = flag_values(flags) if flags else {}
-        brief = {"brief": True} if _is_brief() else {}
+    def __init__(self, catalog: Catalog, flags: Mapping[str, Any]) -> None:
+        given = flag_values(flags)
+        brief = {"brief": True} if flags["brief"] else {}
+        name = flags["result_format"]
         self._catalog = catalog
-        self._screen = None if result_format == "none" else _reporter(catalog, result_format, given, brief)
-        self._files = [(path, _reporter(catalog, _format_of(catalog, path), given)) for path in outputs]
+        self._screen = None if name == "none" else _reporter(catalog, name, given, brief)
+        self._files = [(path, _reporter(catalog, _format_of(catalog, path), given)) for path in flags["outputs"]]
 
     def write(self, result: EvalResult) -> None:
         """Write the result everywhere it was asked for, and below the table the sections that packages add."""
@@ -97,17 +85,11 @@ class Reports:
                 say(str(text))
 
 
-def _is_brief() -> bool:
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(_BRIEF))
-
-
 def _reporter(catalog: Catalog, name: str, flags: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> Reporter:
     component = catalog.find("reporters", name)
     declared = component.said.options
     options = {option: value for option, value in (own or {}).items() if option in declared}
-    options |= {name: flags[option.flag] for name, option in declared.items() if option.flag and option.flag in flags}
-    reporter = build(component, options)
+    reporter = build(component, {**options, **_given(component, flags)})
     if not isinstance(reporter, Reporter):
         raise ConfigurationError(f"Reporter {name} is no reporter: it has no name or no write().")
     return reporter
@@ -130,12 +112,18 @@ def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) ->
     """
     values, codes = flag_values(flags), [0]
     for component in _extending(catalog, "run"):
-        declared = component.said.options
-        given = {name: values[option.flag] for name, option in declared.items() if option.flag in values}
+        given = _given(component, values)
         if given:
-            code = _called(component, result, **read_options(declared, given, f"command {component.name}"))
+            options = read_options(component.said.options, given, f"command {component.name}")
+            code = _called(component, result, **options)
             codes.append(code if isinstance(code, int) else 0)
     return max(codes)
+
+
+def _given(component: Component, flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a component whose flags were given."""
+    declared = component.said.options.items()
+    return {name: flags[option.flag] for name, option in declared if option.flag and option.flag in flags}
 
 
 def _extending(catalog: Catalog, what: str) -> list[Component]:

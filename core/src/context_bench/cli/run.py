@@ -1,4 +1,4 @@
-"""``context-bench run`` and ``lock``: from flags and the project file to a request."""
+"""``context-bench run``, ``lock``, and what is done with a run file: ``resume``, ``rescore``, ``report``, ``export``."""
 
 from __future__ import annotations
 
@@ -9,29 +9,40 @@ from typing import Any, TextIO, cast
 
 import click
 
-from context_bench.bench.project import request_of_flags
+from context_bench.bench.project import flags_over, request_of_flags
 from context_bench.bench.requests import PARAMETERS, Request
-from context_bench.cli.options import DeclaredOptions, open_catalog, plugin_option, project_option, with_declared_flags
-from context_bench.cli.output import Reports, format_option, output_option
-from context_bench.console import Screen, say, tell, warn
-from context_bench.errors import ConfigurationError, MetricError, RunStoppedError
+from context_bench.cli.commands import (
+    GovernorOptions,
+    ReportOptions,
+    RunOptions,
+    catalog_options,
+    open_catalog,
+    plugin_option,
+    project_option,
+    with_declared_flags,
+)
+from context_bench.cli.output import Reports, after_run, report_options
+from context_bench.console import Screen, say, tell, warn, write_json
+from context_bench.errors import ConfigurationError, MetricError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.settings import LOCK_FILE, load_project
+from context_bench.records import Completeness
+
+INCOMPLETE = 3
 
 
 def parameters_of(command: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return what gives a command the flags of a request's parameters that it takes, as they are declared."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        taken = [one for one in PARAMETERS.values() if one.flags and command in one.commands]
-        for one in reversed(taken):
+        for one in reversed([one for one in PARAMETERS.values() if one.flags and command in one.commands]):
             function = one.click_option()(function)
         return function
 
     return decorate
 
 
-set_option = click.option(
+_set_option = click.option(
     "--set",
     "settings",
     multiple=True,
@@ -41,6 +52,10 @@ set_option = click.option(
 _lock_file_option = click.option(
     "--lock-file", type=click.Path(path_type=Path, dir_okay=False), help=f"Lock file.  [default: {LOCK_FILE}]"
 )
+_partial_option = click.option(
+    "--partial", is_flag=True, help="Take a run that is not complete as it is; else the exit code is 3."
+)
+_run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
 _proxy_options = (
     click.option(
         "--proxy",
@@ -57,26 +72,30 @@ _proxy_options = (
 def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that say what is run."""
     own = parameters_of("run" if command.__name__ == "run" else "plan")
-    for option in reversed((*_proxy_options, own, set_option, plugin_option, project_option)):
+    for option in reversed((*_proxy_options, own, _set_option, plugin_option, project_option)):
         command = option(command)
     return command
 
 
-@click.command(cls=DeclaredOptions)
+def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]) -> Request:
+    """Return what the project file and the flags of :func:`request_options` ask for."""
+    return with_declared_flags(catalog, request_of_flags(catalog, project, flags), flags)
+
+
+def asked(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, Request]:
+    """Return what is installed, and what the flags of :func:`request_options` and the project file ask for."""
+    project = load_project(flags["project_path"])
+    catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
+    return catalog, request_of(catalog, project, {**flags, **more})
+
+
+@click.command(cls=RunOptions)
 @request_options
 @click.option("--dry-run", is_flag=True, help="Show the plan - which evaluators score what, and why - and stop.")
 @click.option("--locked", "is_locked", is_flag=True, help="Stop when the wiring differs from the lock file.")
 @_lock_file_option
-@output_option
-@format_option
-def run(
-    dry_run: bool,
-    is_locked: bool,
-    lock_file: Path | None,
-    outputs: tuple[Path, ...],
-    result_format: str,
-    **flags: Any,
-) -> int:
+@report_options
+def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) -> int:
     """Give a dataset's examples to systems, score what comes back, and show what it adds up to.
 
     Evaluators are wired from the datasets; `context-bench explain wiring` tells why.
@@ -87,10 +106,8 @@ def run(
     from context_bench.bench.run_parts import described_parts
     from context_bench.plugins.wiring import broken_plugins
 
-    project = load_project(flags["project_path"])
-    catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
     lock_path = lock_file or Path(LOCK_FILE) if is_locked else None
-    request = request_of(catalog, project, {**flags, "locked": lock_path and str(lock_path)})
+    catalog, request = asked(flags, locked=lock_path and str(lock_path))
     for line in broken_plugins(catalog):
         warn(line)
     parts = described_parts(catalog, request)
@@ -114,27 +131,23 @@ def run(
         for name in oracles(catalog, request.systems):
             say(f"{name} reads gold: it is shown the right answers.")
         return 0
-    reports = Reports(catalog, outputs, result_format, flags)
+    reports = Reports(catalog, flags)
     path = runs.run_path(request)
     try:
-        with redirect_stdout(cast("TextIO", Screen(aside=True))):  # which is for results, whatever plugins print
+        with _aside():
             result = runs.run(catalog, request, path, on_warning=warn)
-    except RunStoppedError as error:
-        return stopped(error)
     except MetricError as error:
         tell(f"Error: {error}")
         if path.exists():
             tell(f"The run is complete: context-bench report {path} --score-field KEY")
         return error.exit_code
-    from context_bench.cli.output import after_run
-
     reports.write(result)
     tell(f"Run file: {path}")
     code = failed_share(result, path) or result.config.get("exit_code", 0)
     return after_run(catalog, result, flags) or code
 
 
-@click.command(cls=DeclaredOptions)
+@click.command(cls=RunOptions)
 @request_options
 @_lock_file_option
 @click.option("--label", "labels", multiple=True, help="Lock a label that rows carry too; repeatable.")
@@ -144,9 +157,7 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     from context_bench.bench.run_parts import described_parts
     from context_bench.plugins.lock import write_lock
 
-    project = load_project(flags["project_path"])
-    catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
-    request = request_of(catalog, project, flags)
+    catalog, request = asked(flags)
     if not request.datasets and not labels:
         raise ConfigurationError("There is no dataset to lock. Name one with --dataset, or a label with --label.")
     plans = plan(catalog, request, warn, labels)
@@ -161,12 +172,9 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     say(f"Locked {', '.join(plans)} in {path}.")
 
 
-def stopped(error: RunStoppedError) -> int:
-    """Tell why a run ended early and how to go on, and return its exit code."""
-    tell(f"Error: {error}" if error.exit_code not in (0, 10) else str(error))
-    if error.path:
-        tell(f"What was finished is kept. Go on with: context-bench resume {error.path}")
-    return error.exit_code
+def _aside() -> redirect_stdout[TextIO]:
+    """Have what plugins print go to standard error: standard output is for results."""
+    return redirect_stdout(cast("TextIO", Screen(aside=True)))
 
 
 def failed_share(result: Any, path: Path) -> int:
@@ -190,7 +198,97 @@ def failed_share(result: Any, path: Path) -> int:
     return 0
 
 
-def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]) -> Request:
-    """Return what the project file and the flags of :func:`request_options` ask for."""
-    request = request_of_flags(catalog, project, flags)
-    return with_declared_flags(catalog, request, flags)  # type: ignore[no-any-return]
+@click.command(cls=GovernorOptions)
+@_run_argument
+@parameters_of("resume")
+@report_options
+@catalog_options
+def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
+    """Finish a run: what was answered is not asked again, what failed is."""
+    from context_bench.bench import runs
+
+    def change(request: Request) -> Request:
+        return with_declared_flags(catalog, flags_over(request, flags), flags)
+
+    reports = Reports(catalog, flags)
+    with _aside():
+        result = runs.resume(catalog, run_file, change=change, on_warning=warn)
+    reports.write(result)
+    return failed_share(result, run_file)
+
+
+@click.command()
+@_run_argument
+@parameters_of("rescore")
+@_set_option
+@click.option("--force", is_flag=True, help="Score again also what the same evaluators scored before.")
+@report_options
+@catalog_options
+def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None:
+    """Score the stored responses of a run with new or changed evaluators; no system is asked."""
+    from attrs import evolve
+
+    from context_bench.bench.rescoring import rescore as score_again
+
+    def change(request: Request) -> Request:
+        changed = flags_over(request, flags)
+        also, without = (tuple(dict.fromkeys((*getattr(request, name), *flags[name]))) for name in ("also", "without"))
+        return evolve(changed, also=also, without=without)
+
+    reports = Reports(catalog, flags)
+    with _aside():
+        result = score_again(catalog, run_file, change, force=force, on_warning=warn)
+    reports.write(result)
+
+
+@click.command(cls=ReportOptions)
+@_run_argument
+@click.option("--score-field", metavar="KEY", help="Score that the metrics look at.  [default: as in the run]")
+@click.option("--threshold", type=float, metavar="X", help="Score that passes.  [default: as in the run]")
+@click.option(
+    "--baseline", metavar="LABEL", help="The system that the others are held against.  [default: as in the run]"
+)
+@report_options
+@_partial_option
+def report(
+    run_file: Path,
+    score_field: str | None,
+    threshold: float | None,
+    baseline: str | None,
+    partial: bool,
+    **flags: Any,
+) -> int:
+    """Show the result of a run again, or write it in another form; nothing is run."""
+    from context_bench.bench.reading import read_result
+
+    catalog = open_catalog((), {})
+    reports = Reports(catalog, flags)
+    result = read_result(run_file, score_field, threshold, baseline, catalog)
+    for line in result.warnings:
+        warn(line)
+    reports.write(result)
+    return _told(result.completeness, partial)
+
+
+def _told(completeness: Completeness, partial: bool) -> int:
+    """Say on standard error what is missing of a run, and return the exit code."""
+    for sentence in completeness.sentences:
+        warn(sentence)
+    return 0 if partial or completeness.is_complete else INCOMPLETE
+
+
+@click.command()
+@_run_argument
+@click.option("--canonical", is_flag=True, help="Leave out what differs between equal runs: timing, attempts, reuse.")
+@_partial_option
+def export(run_file: Path, canonical: bool, partial: bool) -> int:
+    """Write the rows of a run as JSON lines to standard output, in canonical order."""
+    from context_bench.bench.reading import canonical_row
+    from context_bench.results import row_to_dict, strict
+    from context_bench.runs import open_run
+
+    with open_run(run_file) as run:
+        for row in run.rows():
+            told = canonical_row(row) if canonical else row_to_dict(row)
+            write_json(strict(told), None)
+        return _told(run.completeness, partial)

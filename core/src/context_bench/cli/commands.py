@@ -1,0 +1,413 @@
+"""The commands there are, and what packages add to them: groups of commands, and flags that are declared in manifests.
+
+What a manifest declares is read like core's own and shown in the help, and never by an import.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from attrs import evolve
+
+from context_bench import __version__
+from context_bench.cli import ABOUT, COMMANDS
+from context_bench.console import printable, say
+from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError
+from context_bench.plugins.catalog import (
+    OK,
+    Catalog,
+    Component,
+    absent_commands,
+    command_rows,
+    commands,
+    install_line,
+    singular,
+)
+from context_bench.plugins.component_metadata import Option
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.loading import load
+from context_bench.plugins.settings import PROJECT_FILE, PluginSettings, load_project
+
+if TYPE_CHECKING:
+    from context_bench.bench.requests import Request
+
+
+class Catalogs:
+    """What one call of the command line discovered: each catalog once, however often it is asked for."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[PluginSettings, Catalog]] = []
+
+    def get(self, settings: PluginSettings) -> Catalog:
+        """Return what is installed, under these settings."""
+        for known, catalog in self._found:
+            if known == settings:
+                return catalog
+        self._found.append((settings, discover(settings)))
+        return self._found[-1][1]
+
+    @property
+    def sources(self) -> list[str]:
+        """Every file and folder that decided what was found; empty when nothing was looked for."""
+        found = [source for _, catalog in self._found for source in catalog.sources]
+        return [PROJECT_FILE, *found] if found else []
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+plugin_option = click.option(
+    "-p",
+    "plugin_switches",
+    multiple=True,
+    metavar="[no:]NAME",
+    help="Switch a plugin off (no:NAME) or on, against the environment and the project file.",
+)
+project_option = click.option(
+    "--project",
+    "project_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Project file.  [default: context-bench.toml here, if there is one]",
+)
+no_cache_option = click.option(
+    "--no-cache",
+    is_flag=True,
+    expose_value=False,
+    help="Look again, even where nothing has changed since the last look.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+
+
+def catalog_options(command: Command) -> Callable[..., Any]:
+    """Give a command ``-p`` and ``--project``; in their place it gets what is installed under them, as ``catalog``."""
+
+    @plugin_option
+    @project_option
+    @wraps(command)
+    def call(plugin_switches: tuple[str, ...], project_path: Path | None, **values: Any) -> Any:
+        return command(catalog=open_catalog(plugin_switches, load_project(project_path)), **values)
+
+    return call
+
+
+def open_catalog(switches: tuple[str, ...], project: Mapping[str, Any], without: tuple[str, ...] = ()) -> Catalog:
+    """Discover what is installed, with the settings of the project, the environment and the command line.
+
+    Args:
+        switches: Values of ``-p``.
+        project: The project file.
+        without: Values of ``--without``: to leave an evaluator out is to switch it off.
+
+    Raises:
+        UnknownNameError: A switch, the environment or the project file names what nobody has heard of.
+    """
+    settings = PluginSettings.read(
+        project.get("plugins", {}), os.environ, (*switches, *(f"no:{name}" for name in without))
+    )
+    catalog = _catalogs().get(settings)
+    settings.require_known((component.names for component in catalog), without)
+    return catalog
+
+
+def catalog_of_environment() -> Catalog:
+    """Discover what is installed while the command line itself is being read; faulty settings are told later."""
+    try:
+        return open_catalog((), load_project())
+    except ContextBenchError:
+        return _catalogs().get(PluginSettings.read({}, os.environ))
+
+
+def _catalogs() -> Catalogs:
+    context = click.get_current_context(silent=True)
+    catalogs = context.find_root().obj if context else None
+    return catalogs if isinstance(catalogs, Catalogs) else Catalogs()
+
+
+class Readable(click.Context):
+    """A context whose help is printable: names, summaries and helps in it come from packages."""
+
+    def get_help(self) -> str:
+        """Return the help of its command."""
+        return printable(super().get_help())
+
+
+class CommandGroup(click.Group):
+    """A group with commands of its own and those that manifests declare with its name as their ``parent``.
+
+    The top of the command line is the group without a name.
+    """
+
+    context_class = Readable
+
+    @property
+    def words(self) -> str:
+        """The words before the names of its commands; empty at the top."""
+        return self.name or ""
+
+    def own(self) -> dict[str, str]:
+        """Return the summaries of its own commands, by name."""
+        return {name: command.get_short_help_str(200) for name, command in self.commands.items()}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands that are installed."""
+        return [*self.own(), *(component.name for component in self.declared())]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; that of a package is imported now.
+
+        Raises:
+            PluginError: A package declares it, but it cannot be used.
+        """
+        own = super().get_command(ctx, cmd_name)
+        if own is not None or cmd_name in self.own():
+            return own
+        found = [component for component in self.declared() if cmd_name == component.name]
+        return _loaded(found) if found else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Find the command that the arguments begin with; an absent one of ours is told with its package.
+
+        Raises:
+            ConfigurationError: It comes with a package that is not installed.
+            UnknownNameError: There is no such command.
+        """
+        name = args[0]
+        if name not in self.own() and not name.startswith("-") and self.get_command(ctx, name) is None:
+            words = f"{self.words} {name}".strip()
+            absent = absent_commands(catalog_of_environment(), self.words, self.own())
+            if words in absent:
+                _, distribution = absent[words]
+                raise ConfigurationError(
+                    f"`context-bench {words}` comes with {distribution}, which is not installed: "
+                    f"`{install_line(distribution)}`."
+                )
+            known = [*self.list_commands(ctx), *(words.rpartition(" ")[2] for words in absent)]
+            raise UnknownNameError(
+                f"{self.words} command".strip(), name, known, f"`{ctx.command_path} --help` shows all."
+            )
+        told, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            command = _as_group(command)
+            command.context_class = Readable
+        return told, command, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with their summaries; nothing is imported."""
+        for heading, rows in command_rows(catalog_of_environment(), self.words, self.own()):
+            with formatter.section(heading):
+                formatter.write_dl([(printable(name, lines=False), told) for name, told in rows])
+
+    def declared(self) -> Iterator[Component]:
+        """Return the commands that packages add to this group."""
+        return commands(catalog_of_environment(), self.words, self.own())
+
+
+def _loaded(found: list[Component]) -> click.Command:
+    usable = [component for component in found if component.state == OK]
+    component = (usable or found)[0].require_ok()
+    command = load(component)
+    if not isinstance(command, click.Command):
+        raise PluginError(
+            f"The command {component.id} cannot be used: its entry point {component.target} names "
+            f"{type(command).__name__}, not a click command. Tell the authors of {component.distribution.name}."
+        )
+    return _as_group(command)
+
+
+def _as_group(command: click.Command) -> click.Command:
+    """Return a group as one of ours, whose commands are found as all others are; any other command as it is."""
+    if not isinstance(command, click.Group) or isinstance(command, CommandGroup):
+        return command
+    return CommandGroup(
+        command.name, command.commands, callback=command.callback, params=command.params, help=command.help
+    )
+
+
+class _Top(CommandGroup):
+    """The top group: its commands are imported when they are called. Flags without a command mean ``run``."""
+
+    words = ""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if set(args) in ({"--version", "-v"}, {"--version", "--verbose"}):
+            _say_versions()
+            ctx.exit()
+        if args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+    def own(self) -> dict[str, str]:
+        return {name: summary for name, (_, summary) in COMMANDS.items()}
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+def _say_versions() -> None:
+    """Say the version of everything that takes part, for a report of a fault."""
+    import platform
+    import sys
+
+    say(f"context-bench, version {__version__}\nPython {platform.python_version()} on {sys.platform}")
+    trouble: dict[str, list[str]] = {}
+    for component in catalog_of_environment():
+        found = trouble.setdefault(f"{component.distribution.name} {component.distribution.told_version}", [])
+        if component.condition not in ("ok", "optional"):
+            found.append(f"{component.name} {component.condition}")
+    for distribution in sorted(trouble):
+        say(f"{distribution}{': ' if trouble[distribution] else ''}{', '.join(trouble[distribution])}")
+
+
+@click.group(cls=_Top, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True, help=ABOUT)
+@click.version_option(__version__, prog_name="context-bench")
+def app() -> None:
+    """Hold every command."""
+
+
+class DeclaredOptions(click.Command):
+    """A command that also takes the flags of `run` which installed packages declare in their manifests."""
+
+    def takes(self, component: Component) -> bool:
+        """Whether flags of a component are flags of this command."""
+        is_of_run = component.kind == "commands" and component.said.extends == "run"
+        return is_of_run or component.kind in ("evaluators", "run_parts", "flags", "reporters")
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; a flag that a package of ours would bring is told with the package."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            told = absent_flag(error.option_name)
+            if told is None:
+                raise
+            raise ConfigurationError(told) from error
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, those that are declared in manifests included."""
+        params = super().get_params(ctx)
+        if _DECLARED not in ctx.meta:
+            taken = {name for param in params for name in param.opts}
+            found = {option.flag: (option, owner) for option, owner in self._flags() if option.flag not in taken}
+            ctx.meta[_DECLARED] = [_declared_option(number, *one) for number, one in enumerate(found.values())]
+        return [*params, *ctx.meta[_DECLARED]]
+
+    def _flags(self) -> Iterator[tuple[Option, str]]:
+        """Yield each flag that a usable component declares, with its owner; one of a flag group is the group's."""
+        for component in catalog_of_environment():
+            if self.takes(component) and (component.state == OK or component.lacks_extra):
+                for option in component.said.options.values():
+                    if option.flag and option.group is None:
+                        yield option, f"{singular(component.kind)} {component.name}"
+
+
+_DECLARED = "declared"
+
+
+class RunOptions(DeclaredOptions):
+    """A command that takes the arguments of `run`; its help tells what is installed."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what is installed below the options."""
+        super().format_epilog(ctx, formatter)
+        for kind in ("systems", "datasets", "evaluators"):
+            components = list(catalog_of_environment().of_kind(kind))
+            cards = [one.name for one in components if _is_card(one)]
+            entries = [_entry(one) for one in components if not _is_card(one)]
+            if cards:
+                told = f"{', '.join(sorted(cards))}. `context-bench datasets show NAME` tells of each"
+                entries.append(("by name", told))
+            if entries:
+                with formatter.section(f"Installed {kind}"):
+                    formatter.write_dl(entries)
+
+
+class GovernorOptions(DeclaredOptions):
+    """A command that goes on with a run, and takes the flags of governors: they can change what may still be called."""
+
+    def takes(self, component: Component) -> bool:
+        """Whether it is a governor."""
+        return component.said.part_kind == "governor"
+
+
+class ReportOptions(DeclaredOptions):
+    """A command that writes reports, and takes the flags which installed reporters declare."""
+
+    def takes(self, component: Component) -> bool:
+        """Whether it is a reporter."""
+        return component.kind == "reporters"
+
+
+def _is_card(component: Component) -> bool:
+    return bool(component.said.card) and component.state == OK
+
+
+def _entry(component: Component) -> tuple[str, str]:
+    """Return name and summary of a component, with its options."""
+    options = component.said.options.values()
+    shown = [f"{o.name}={o.type.upper() if o.default is None or o.secret else o.default}" for o in options]
+    summary = component.facts.summary if component.facts else "no manifest"
+    state = "" if component.state == OK else f"[{component.state}] "
+    return component.name, f"{state}{summary}{'. Options: ' + ', '.join(shown) if shown else ''}"
+
+
+def absent_flag(flag: str) -> str | None:
+    """Return what to install for a flag that a package of the project would bring; None for any other."""
+    from context_bench.plugins.first_party import FLAGS
+
+    name = flag.partition("=")[0]
+    if name not in FLAGS:
+        return None
+    component, distribution = FLAGS[name]
+    return f"{name} is an option of {component}, which comes with {distribution}: `{install_line(distribution)}`."
+
+
+def _declared_option(number: int, option: Option, owner: str) -> click.Option:
+    names, told = [str(option.flag), f"flag_{number}"], f"{option.help}  ({owner})"
+    if option.type == "bool":
+        return click.Option(names, help=told, is_flag=True, default=None)
+    if option.bare is not None:
+        return click.Option(names, help=told, metavar="[VALUE]", is_flag=False, flag_value=option.bare)
+    return click.Option(names, help=told, metavar="VALUE")
+
+
+def flag_values(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the declared flags that were given, by flag."""
+    declared: list[click.Option] = click.get_current_context().meta.get(_DECLARED, [])
+    values = {param.opts[0]: flags.get(param.name or "") for param in declared}
+    return {flag: value for flag, value in values.items() if value is not None}
+
+
+def with_declared_flags(catalog: Catalog, request: Request, flags: Mapping[str, Any]) -> Request:
+    """Return a request with the declared flags that were given, as options of the components that have them."""
+    from context_bench.bench.run_parts import with_flags_of_parts
+
+    options = {name: dict(given) for name, given in request.options.items()}
+    values = flag_values(flags)
+    for component in catalog.of_kind("evaluators"):
+        for option in component.said.options.values():
+            if option.flag and option.flag in values and component.called_by_id().state == OK:
+                options.setdefault(component.name, {})[option.name] = values[option.flag]
+    datasets = tuple(_dataset_with_flags(catalog, spec, values) for spec in request.datasets)
+    return with_flags_of_parts(catalog, evolve(request, options=options, datasets=datasets), values)
+
+
+def _dataset_with_flags(catalog: Catalog, spec: Any, values: Mapping[str, Any]) -> Any:
+    """Return a dataset with the flags that were given and that it takes; what its own spec says comes first."""
+    for component in catalog.named("datasets", spec.name):
+        for option in component.said.options.values():
+            if not option.flag or option.flag not in values:
+                continue
+            if option.name == "split":
+                spec = evolve(spec, split=spec.split or values[option.flag])
+            else:
+                spec = evolve(spec, options={option.name: values[option.flag], **spec.options})
+    return spec

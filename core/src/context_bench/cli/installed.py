@@ -1,0 +1,222 @@
+"""``plugins``, ``datasets``, ``systems``, ``evaluators`` and ``metrics``: what is installed, listed and shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from context_bench.cli.commands import Command, CommandGroup, catalog_options, json_option, no_cache_option
+from context_bench.cli.listed import FIELDS, USUAL_FIELDS, lines_of, listing, scorers, tell_components
+from context_bench.console import say, styled, wrapped, write_json
+from context_bench.errors import UnknownNameError
+from context_bench.plugins.catalog import OK, OPTIONAL, PACKAGE_HINT, STATES, Catalog, Component, describe, singular
+from context_bench.plugins.component_metadata import KINDS
+
+EXAMPLES = "context_bench_examples.json"
+"""Beside a manifest: an example of each of its datasets, by name, for ``datasets show``."""
+
+
+@click.group(cls=CommandGroup)
+def plugins() -> None:
+    """What is installed, in what state, wired to what."""
+
+
+@plugins.command("list")
+@click.option(
+    "--load", is_flag=True, help="Import every plugin too, in a process of its own, which finds those that fail."
+)
+@click.option("--kind", type=click.Choice(KINDS), metavar="KIND", help=f"Only these: {', '.join(KINDS)}.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice((*STATES, OPTIONAL)),
+    metavar="STATE",
+    help=f"Only those that are: {', '.join((*STATES, OPTIONAL))}; repeatable.",
+)
+@click.option("--wired-to", metavar="DATASET", help="Only the evaluators that would score this dataset.")
+@click.option("--fields", metavar="A,B", help=f"One line for each, with these: {', '.join(FIELDS)}.")
+@click.option("--sort", type=click.Choice(tuple(FIELDS)), metavar="FIELD", help="In the order of one of the fields.")
+@click.option("-v", "--verbose", is_flag=True, help="A block for each, on a terminal too.")
+@json_option
+@no_cache_option
+@catalog_options
+def list_plugins(
+    load: bool,
+    kind: str | None,
+    states: tuple[str, ...],
+    wired_to: str | None,
+    fields: str | None,
+    sort: str | None,
+    verbose: bool,
+    as_json: bool,
+    catalog: Catalog,
+) -> None:
+    """List every component: state, distribution, what it is wired to, scores and needs.
+
+    On a terminal each has a line; elsewhere, and with -v, a block. Nothing is imported, so this works with every plugin
+    broken. Only --load can tell that a plugin fails at its import.
+    """
+    if load:
+        catalog = Catalog(catalog.examined())
+    shown = [component for component in catalog if kind in (None, component.kind)]
+    shown = [component for component in shown if not states or {component.condition, component.state} & set(states)]
+    if wired_to is not None:
+        wired = {told["evaluator"] for told in _wiring(catalog, wired_to)["evaluators"] if told["wired"]}
+        shown = [component for component in shown if component.kind == "evaluators" and component.id in wired]
+    if sort is not None:
+        shown.sort(key=lambda component: (FIELDS[sort](component, catalog), component.kind, component.id))
+    if fields is not None and not as_json:
+        say("\n".join(lines_of(catalog, shown, _fields(fields), None)))
+    else:
+        tell_components(catalog, shown, as_json, verbose)
+
+
+def _fields(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in FIELDS:
+            raise UnknownNameError("field", name, FIELDS)
+    return names or list(USUAL_FIELDS)
+
+
+@plugins.command("show")
+@click.argument("name")
+@click.option("--load", is_flag=True, help="Import it too.")
+@json_option
+@catalog_options
+def show(name: str, load: bool, as_json: bool, catalog: Catalog) -> None:
+    """Show everything that is known about a component or a distribution."""
+    found = [component for component in catalog if name in component.names]
+    if not found:
+        raise UnknownNameError("plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT)
+    if load:
+        found = Catalog(found).examined()
+    told = [describe(component) for component in found]
+    if as_json:
+        write_json(told)
+    else:
+        say("\n".join(line for one in told for line in (*table(one), "")))
+
+
+def table(told: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a component that is told as :func:`~context_bench.plugins.catalog.describe` does."""
+    yield styled(told["id"], bold=True)
+    for key, value in told.items():
+        label = key.replace("_", " ")
+        if isinstance(value, dict) and value:
+            yield f"    {label}"
+            for name, body in value.items():
+                yield wrapped(name, _inner(body), 6, max(18, len(name) + 2))
+        elif key != "id" and value not in (None, "", [], {}):
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else _word(value)
+            yield wrapped(label, shown, 4, 22)
+
+
+def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]:
+    """Return the components that have every tag; a tag that none has is an error."""
+    of = {id(component): component.facts.tags if component.facts else () for component in components}
+    for tag in tags:
+        known = {each for found in of.values() for each in found}
+        if tag not in known:
+            raise UnknownNameError("tag of a dataset", tag, known, f"There are: {', '.join(sorted(known))}.")
+    return [component for component in components if set(tags) <= set(of[id(component)])]
+
+
+def _scored_by(component: Component, catalog: Catalog) -> dict[str, Any]:
+    return {"scored_by": list(scorers(component, catalog))} if component.kind == "datasets" else {}
+
+
+def _wiring(catalog: Catalog, dataset: str) -> dict[str, Any]:
+    from context_bench.cli.explain import explain_wiring
+    from context_bench.plugins.wiring import Choice
+
+    return explain_wiring(catalog, dataset, (), Choice())
+
+
+def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
+    """Return what a run on a dataset would score, why, and one of its examples, which its package brings."""
+    report = _wiring(catalog, dataset.name)
+    wired = {each["evaluator"]: each["reason"] for each in report["evaluators"] if each["wired"]}
+    notes = [note for note in (report["error"], *report["warnings"]) if note]
+    found: dict[str, Any] = {"headline": report["headline"], "evaluators": wired, "notes": notes}
+    path = dataset.distribution.manifest_path and Path(dataset.distribution.manifest_path).with_name(EXAMPLES)
+    if path and path.is_file():
+        try:
+            found["one_example"] = json.loads(path.read_text("utf-8"))[dataset.name]
+        except (OSError, ValueError, RecursionError, LookupError, TypeError) as error:
+            found["one_example"] = {"cannot be read": f"{path}: {type(error).__name__}: {error}"}
+    return found
+
+
+def _inner(body: Any) -> str:
+    if not isinstance(body, dict):
+        return ", ".join(map(str, body)) if isinstance(body, list) else _word(body)
+    told = {key: value for key, value in body.items() if value is not None and value is not False}
+    return ", ".join(f"{key} {_word(value)}" for key, value in told.items() if value not in ("", []))
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, list):
+        return str(value)
+    is_range = len(value) == 2 and all(bound is None or isinstance(bound, float) for bound in value)
+    told = ["unbounded" if bound is None else f"{bound:g}" for bound in value] if is_range else map(str, value)
+    return (" to " if is_range else ", ").join(told)
+
+
+def _tag_option(kind: str) -> Callable[[Command], Command]:
+    """Return the option ``--tag`` for datasets, which have tags; nothing for others."""
+    option = click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only those with this tag; repeatable.")
+    return option if kind == "datasets" else lambda command: command
+
+
+def _group(kind: str) -> click.Group:
+    @click.group(kind, cls=CommandGroup, help=f"The installed {kind}.")
+    def group() -> None:
+        pass
+
+    @group.command("list", help=f"List the installed {kind}, one after the other.")
+    @_tag_option(kind)
+    @json_option
+    @no_cache_option
+    @catalog_options
+    def list_components(as_json: bool, catalog: Catalog, tags: tuple[str, ...] = ()) -> None:
+        components = _tagged(list(catalog.of_kind(kind)), tags)
+        if as_json:
+            write_json([describe(component) | _scored_by(component, catalog) for component in components])
+        elif not components:
+            say(f"No {kind} are installed.")
+        elif kind == "datasets":
+            say("\n".join(listing(catalog, components)))
+        else:
+            longest = max(len(component.name) for component in components)
+            for component in components:
+                state = "" if component.state == OK else f"[{component.state}] "
+                summary = component.facts.summary if component.facts else component.reason or "no manifest"
+                say(wrapped(component.name, f"{state}{summary}", 0, longest + 2))
+
+    @group.command("show", help=f"Show everything about one {singular(kind)}.")
+    @click.argument("name")
+    @json_option
+    @catalog_options
+    def show_component(name: str, as_json: bool, catalog: Catalog) -> None:
+        component = catalog.find(kind, name)
+        told = describe(component) | (_use(component, catalog) if kind == "datasets" else {})
+        if as_json:
+            write_json(told)
+        else:
+            say("\n".join([*table(told), ""]))
+
+    return group
+
+
+datasets = _group("datasets")
+systems = _group("systems")
+evaluators = _group("evaluators")
+metrics = _group("metrics")
