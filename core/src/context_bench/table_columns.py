@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -84,8 +85,7 @@ def score_table(result: EvalResult) -> tuple[list[str], list[list[str]]]:
     headlines |= {f"{AGREEMENT}{name}" for name in headlines}
     by_system = [values[SCORES] for values in result.summary.values()]
     names = {(key, evaluator): None for scores in by_system for evaluator in scores for key in scores[evaluator]}
-    lines = []
-    missing = []
+    lines, missing = [], []
     for key, evaluator in names:
         found = [scores.get(evaluator, {}).get(key, _NONE) for scores in by_system]
         if key not in headlines and any(score["n"] - score["failed"] for score in found):
@@ -93,9 +93,9 @@ def score_table(result: EvalResult) -> tuple[list[str], list[list[str]]]:
             lines.append([key, evaluator.rpartition("/")[2].strip(ANY_KEY), *means])
             missing.append(sum(score["unscored"] for score in found))
     headings = ["score", "by", *result.summary]
-    if any(missing):
-        return [*headings, "unscored"], [[*line, str(count)] for line, count in zip(lines, missing)]
-    return headings, lines
+    if not any(missing):
+        return headings, lines
+    return [*headings, "unscored"], [[*line, str(count)] for line, count in zip(lines, missing)]
 
 
 _NONE = {"n": 0, "failed": 0, "unscored": 0}
@@ -103,103 +103,91 @@ _NONE = {"n": 0, "failed": 0, "unscored": 0}
 
 def notes(result: EvalResult) -> Sequence[str]:
     """Return what a reader must know beside the numbers, a line each."""
-    told = list(result.completeness.sentences)
+    warnings = (f"Warning: {line}" for line in result.findings)
+    parts = (_scored(result), _counted(result), _compared(result), _billed(result), warnings)
+    return [*result.completeness.sentences, *(note for part in parts for note in part)]
+
+
+def _scored(result: EvalResult) -> Iterator[str]:
+    """Tell what the score is, and what else stands beside or in its place."""
     field = result.config.get("score_field", "score")
     headlines, agreements = headlines_of(result)
     headlines = [field] if field != "score" else headlines
     if headlines and (not agreements or any("mean_score" in values for values in result.summary.values())):
-        told.append(f"score is {', '.join(headlines)}; failed rows count as wrong, unscored rows are left out.")
+        yield f"score is {', '.join(headlines)}; failed rows count as wrong, unscored rows are left out."
     if agreements:
         reference = result.config.get("reference", "the reference")
-        told.append(
+        yield (
             f"agreement is {', '.join(agreements)} against the response of {reference}, on the rows without a gold answer; "
             f"the noise floor is {reference} asked twice, against itself."
         )
-    oracles = result.config.get("reads_gold", ())
-    told += [
-        f"{label} reads gold: it is shown the right answers, and is no system to compare with." for label in oracles
-    ]
-    for values in result.summary.values():
-        if values.get("num_unscored"):
-            told.append(_unscored(result))
-            break
-    told += _counted(result)
-    told += [*_compared(result), *_billed(result), *(f"Warning: {line}" for line in result.findings)]
-    return [note for note in told if note]
+    for label in result.config.get("reads_gold", ()):
+        yield f"{label} reads gold: it is shown the right answers, and is no system to compare with."
+    if any(values.get("num_unscored") for values in result.summary.values()):
+        reasons: Counter[str] = Counter()
+        for row in result.rows:
+            if row.score is None and not row.failed:
+                reasons.update(list(dict.fromkeys(row.unscored.values())))
+        if reasons:
+            yield "Unscored: " + "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3)) + "."
 
 
-def _counted(result: EvalResult) -> list[str]:
+def _counted(result: EvalResult) -> Iterator[str]:
     """Tell where token counts come from, where that is not the same for all systems and rows."""
     found = {system: values.get(SOURCES, {}).get("cost_of_pass") for system, values in result.summary.items()}
     sources = {system: source for system, source in found.items() if source is not None}
     if len({source["source"] for source in sources.values()}) < 2 and all(s["covered"] == 1 for s in sources.values()):
-        return []
+        return
     words = {"reported": "as its endpoint reports them", "none": "not all from one source"}
     told = "; ".join(
         f"{system} {words.get(source['source'], 'counted by the tokenizer ' + source['source'])}"
         for system, source in sources.items()
     )
-    return [
-        f"Tokens: {told}. Counts from different sources are neither added nor ranked; - (50 %): half the rows have one."
-    ]
+    yield f"Tokens: {told}. Counts from different sources are neither added nor ranked; - (50 %): half the rows have one."
 
 
-def _compared(result: EvalResult) -> list[str]:
+def _compared(result: EvalResult) -> Iterator[str]:
     """Tell what the savings are held against, and whose rows are left out."""
-    baseline = result.config.get("baseline")
+    baseline, others = result.config.get("baseline"), result.config.get("baselines", {})
     if not baseline:
-        return []
+        return
     missing = {
         system: values.get("num_uncompared", values.get("num_rows", 0))
         for system, values in result.summary.items()
         if "tokens_saved" not in values or values.get("num_uncompared")
     }
-    if len(missing) == len(result.summary) and not any("tokens_saved" in values for values in result.summary.values()):
-        return [f"Nothing could be compared with the baseline {baseline}: no row and its own report prompt tokens."]
-    told = [f"tokens saved: prompt tokens as the model's endpoint reports them, against {baseline}."]
-    told += [
-        f"{system} is held against {other}."
-        for system, other in result.config.get("baselines", {}).items()
-        if system != other
-    ]
-    told += _unpaired(result)
+    if not any("tokens_saved" in values for values in result.summary.values()):
+        yield f"Nothing could be compared with the baseline {baseline}: no row and its own report prompt tokens."
+        return
+    yield f"tokens saved: prompt tokens as the model's endpoint reports them, against {baseline}."
+    yield from (f"{system} is held against {other}." for system, other in others.items() if system != other)
+    for system, how in result.config.get("unpaired", {}).items():  # what it saves is not its own doing alone
+        own, theirs = (", ".join(f"{name} {_value(pair[side])}" for name, pair in how.items()) for side in (0, 1))
+        yield f"Not paired: {system} is asked with {own}, {others.get(system, baseline)} with {theirs}."
     if missing:
-        rows = ", ".join(f"{count:.0f} of {system}" for system, count in missing.items())
-        told.append(f"Rows left out of that, because they or their baseline's report no prompt tokens: {rows}.")
-    return told
-
-
-def _unpaired(result: EvalResult) -> list[str]:
-    """Tell who is asked otherwise than its baseline: what it saves is not its own doing alone."""
-    others = result.config.get("baselines", {})
-    return [
-        f"Not paired: {system} is asked with {', '.join(f'{name} {_value(own)}' for name, (own, _) in how.items())}, "
-        f"{others.get(system, result.config['baseline'])} with "
-        f"{', '.join(f'{name} {_value(other)}' for name, (_, other) in how.items())}."
-        for system, how in result.config.get("unpaired", {}).items()
-    ]
+        yield f"Rows left out of that, because they or their baseline's report no prompt tokens: {_rows(missing)}."
 
 
 def _value(asked: Any) -> str:
     return "unset" if asked is None else one_line(str(asked))
 
 
-def _billed(result: EvalResult) -> list[str]:
+def _billed(result: EvalResult) -> Iterator[str]:
     """Tell what the money is, and whose rows are left out."""
     if not any("cost" in values for values in result.summary.values()):
-        return []
+        return
     date = f" of {result.config['prices_date']}" if "prices_date" in result.config else ""
-    told = [
+    yield (
         f"cost is in {result.config.get('currency', 'USD')}: as the endpoint reports it, else by the given prices{date}, "
         "cached and uncached tokens each at theirs."
-    ]
-    unpriced = {
-        system: values["num_unpriced"] for system, values in result.summary.items() if values.get("num_unpriced")
-    }
+    )
+    unpriced = {label: values["num_unpriced"] for label, values in result.summary.items() if values.get("num_unpriced")}
     if unpriced:
-        rows = ", ".join(f"{count:.0f} of {system}" for system, count in unpriced.items())
-        told.append(f"Answered rows without a known cost, left out of it: {rows}.")
-    return told
+        yield f"Answered rows without a known cost, left out of it: {_rows(unpriced)}."
+
+
+def _rows(counts: Mapping[str, float]) -> str:
+    return ", ".join(f"{count:.0f} of {system}" for system, count in counts.items())
 
 
 def one_line(text: str) -> str:
@@ -212,33 +200,15 @@ def headlines_of(result: EvalResult) -> tuple[list[str], list[str]]:
     """Return the headline scores, and those that rows without a gold answer have against the reference."""
     seen: dict[tuple[str, bool], str | None] = {}
     wanted = len(result.config.get("datasets", ())) or 1
-    kinds = (
-        any("mean_score" in v for v in result.summary.values()),
-        any("agreement" in v for v in result.summary.values()),
-    )
+    keys = {key for values in result.summary.values() for key in values}
+    kinds = {agrees for key, agrees in (("mean_score", False), ("agreement", True)) if key in keys}
     for row in result.rows:
         seen.setdefault((row.dataset, row.is_agreement), row.headline)
-        found = [sum(agrees == kind for _, agrees in seen) for kind in (False, True)]
-        if (
-            all(not is_there or found[kind] for kind, is_there in enumerate(kinds))
-            and len({d for d, _ in seen}) >= wanted
-        ):
+        if kinds <= {agrees for _, agrees in seen} and len({label for label, _ in seen}) >= wanted:
             break
-    names: tuple[dict[str, None], dict[str, None]] = ({}, {})
-    for (_, agrees), headline in seen.items():
-        if headline:
-            names[agrees][headline.removeprefix(AGREEMENT) if agrees else headline] = None
-    return list(names[False]), list(names[True])
-
-
-def _unscored(result: EvalResult) -> str:
-    reasons: dict[str, int] = {}
-    for row in result.rows:
-        if row.score is None and not row.failed:
-            for reason in dict.fromkeys(row.unscored.values()):
-                reasons[reason] = reasons.get(reason, 0) + 1
-    most = sorted(reasons.items(), key=lambda item: -item[1])[:3]
-    return "Unscored: " + "; ".join(f"{reason} ({count})" for reason, count in most) + "." if most else ""
+    told = [(agrees, headline) for (_, agrees), headline in seen.items() if headline]
+    agreements = dict.fromkeys(headline.removeprefix(AGREEMENT) for agrees, headline in told if agrees)
+    return list(dict.fromkeys(headline for agrees, headline in told if not agrees)), list(agreements)
 
 
 def _number(value: float) -> str:

@@ -88,9 +88,7 @@ def metrics_for(
     if isinstance(request_metrics, str):
         request_metrics = [request_metrics]
     if request_metrics is None:
-        left_out = set(without)
-        chosen = [c for c in catalog.of_kind("metrics") if _is_default(c) and not left_out & c.names]
-        found = [_built(component, {}, shared) for component in chosen]
+        found = [_built(component, {}, shared) for component in _usual(catalog, without)]
     else:
         found = [_of(catalog, one, shared) for one in request_metrics]
     have = {metric.component for metric in found} - {""}
@@ -114,11 +112,9 @@ def active_metrics(
     Raises:
         ContextBenchError: A name is unknown, or contested.
     """
-    left_out, asked = set(without), [one for one in (*(request_metrics or ()), *also_metrics) if isinstance(one, str)]
+    asked = [one for one in (*(request_metrics or ()), *also_metrics) if isinstance(one, str)]
     named = [catalog.find("metrics", _parsed(one)[0]) for one in asked]
-    usual = [
-        c for c in catalog.of_kind("metrics") if request_metrics is None and _is_default(c) and not left_out & c.names
-    ]
+    usual = _usual(catalog, without) if request_metrics is None else []
     found = {c.id: c for c in (*usual, *named) if c.distribution.name != CORE}
     return [found[name] for name in sorted(found)], {c.id for c in named if c.id in found}
 
@@ -181,10 +177,11 @@ def core_values() -> Mapping[str, Mapping[str, SummaryValue]]:
     return {name: facts.values for (kind, name), facts in manifest.components.items() if kind == "metrics"}
 
 
-def _is_default(component: Component) -> bool:
-    """Whether a metric is on by default, and nobody switched it off."""
-    usable = component.state != BLOCKED and component.outranked_by is None
-    return usable and component.said.default
+def _usual(catalog: Catalog, without: Iterable[str]) -> list[Component]:
+    """Return the metrics that are on by default, and that nobody switched off."""
+    left_out, metrics = set(without), catalog.of_kind("metrics")
+    usable = [one for one in metrics if one.state != BLOCKED and one.outranked_by is None]
+    return [one for one in usable if one.said.default and not left_out & one.names]
 
 
 def _of(catalog: Catalog, one: str | Metric, shared: Mapping[str, Any]) -> RunMetric:
@@ -250,14 +247,13 @@ def metrics_record(
         summary: Their values by key, by system.
         said: Which keys each of them gave, by its name.
     """
-    keys = said or {}
-    found = [with_declarations(metric) for metric in metrics]
     record: dict[str, Any] = {
-        "metrics": [{**metric.to_dict(), "keys": list(keys.get(metric.name, ()))} for metric in found]
+        "metrics": [
+            {**metric.to_dict(), "keys": list((said or {}).get(metric.name, ()))}
+            for metric in map(with_declarations, metrics)
+        ]
     }
-    if summary is not None:
-        record["summary"] = _kept(summary)
-    return record
+    return record if summary is None else {**record, "summary": _kept(summary)}
 
 
 @frozen(eq=False)
