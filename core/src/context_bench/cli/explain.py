@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from attrs import evolve
 
 from context_bench.bench.builders import describe_dataset, find_dataset
 from context_bench.bench.parameters import parse_dataset
+from context_bench.bench.project import flags_over, project_request
+from context_bench.bench.requests import Request
 from context_bench.cli.commands import CommandGroup, json_option, open_catalog, plugin_option, project_option
 from context_bench.cli.run import parameters_of
 from context_bench.console import say, styled, warn, wrapped, write_json
@@ -57,7 +59,6 @@ def wiring(
     Nothing is imported. The exit code is 2 when a run on this dataset would stop.
     """
     from context_bench.bench.planner import known_hooks
-    from context_bench.bench.project import flags_over, project_request
 
     project = load_project(project_path)
     catalog = open_catalog(plugin_switches, project, flags["without"])
@@ -71,24 +72,29 @@ def wiring(
     else:
         for report in reports:
             _show(report)
-        show_hooks(active)
+        _show_hooks(active)
     return 2 if any(report["error"] for report in reports) else 0
 
 
-def show_plan(plan: Any) -> None:
-    """Write a plan as `explain wiring` does."""
-    _show(plan_report(plan))
+def show_run(catalog: Catalog, request: Request, parts: Mapping[str, Any], plans: Iterable[DatasetPlan]) -> None:
+    """Write what a run would use and do: its parts, what is derived, its plans, its hooks, and who reads gold."""
+    from context_bench.bench.builders import derived_lines, oracles
+    from context_bench.bench.planner import known_hooks
 
-
-def show_parts(parts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write which run parts a run would use."""
     for name, part in parts.items():
         options = ", ".join(f"{key}={value}" for key, value in part["options"].items())
         say(f"run part {styled(name, bold=True)}: {part['kind']}{f' ({options})' if options else ''}")
+    if any(part["kind"] == "derived-job" for part in parts.values()):
+        for line in derived_lines(catalog, request):
+            say(line)
+    for plan in plans:
+        _show(plan_report(plan))
+    _show_hooks(known_hooks(catalog, request)[1])
+    for name in oracles(catalog, request.systems):
+        say(f"{name} reads gold: it is shown the right answers.")
 
 
-def show_hooks(hooks: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write which hooks are active in a run."""
+def _show_hooks(hooks: Mapping[str, Mapping[str, Any]]) -> None:
     for name, hook in hooks.items():
         needs = f", with {', '.join(hook['capabilities'])}" if hook["capabilities"] else ""
         version, manifest = hook["distribution_version"], hook["manifest_sha256"][:12] or "none"

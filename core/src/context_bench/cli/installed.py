@@ -119,12 +119,11 @@ def table(told: dict[str, Any]) -> Iterator[str]:
 
 def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]:
     """Return the components that have every tag; a tag that none has is an error."""
-    of = {id(component): component.facts.tags if component.facts else () for component in components}
     for tag in tags:
-        known = {each for found in of.values() for each in found}
+        known = {each for component in components for each in component.said.tags}
         if tag not in known:
             raise UnknownNameError("tag of a dataset", tag, known, f"There are: {', '.join(sorted(known))}.")
-    return [component for component in components if set(tags) <= set(of[id(component)])]
+    return [component for component in components if set(tags) <= set(component.said.tags)]
 
 
 def _scored_by(component: Component, catalog: Catalog) -> dict[str, Any]:

@@ -116,32 +116,29 @@ def _kept(path: str, key: tuple[Any, ...]) -> bytes | None:
     try:
         if not _is_ours(os.lstat(os.path.dirname(path)), 0o040000):
             return None
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        found = os.fstat(descriptor)
-        if not _is_ours(found, 0o100000) or found.st_size > _LONGEST:
-            return None
-        with open(descriptor, "rb", closefd=False) as file:
-            kept_key, stamps, said = marshal.loads(file.read())
-        if kept_key != key or not isinstance(said, bytes):
-            return None
-        stat = os.stat
-        for place, stamp in stamps.items():
-            try:
-                now = stat(place)
-            except (OSError, ValueError):
-                if stamp is not None:
-                    return None
-                continue
-            if stamp != (now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino):
+        with open(path, "rb", opener=_unfollowed) as file:
+            found = os.fstat(file.fileno())
+            if not _is_ours(found, 0o100000) or found.st_size > _LONGEST:
                 return None
+            kept_key, stamps, said = marshal.loads(file.read())
+        is_same = kept_key == key and isinstance(said, bytes)
+        is_same = is_same and all(_stamp(place) == stamp for place, stamp in stamps.items())
     except (OSError, ValueError, EOFError, TypeError, AttributeError):  # a torn file
         return None
-    finally:
-        os.close(descriptor)
-    return said
+    return bytes(said) if is_same else None
+
+
+def _unfollowed(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _stamp(place: str) -> tuple[int, int, int, int] | None:
+    """Return what changes when a file or folder does; None of one that is not there."""
+    try:
+        now = os.stat(place)
+    except (OSError, ValueError):
+        return None
+    return now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino
 
 
 def _is_ours(found: os.stat_result, kind: int) -> bool:
@@ -204,20 +201,13 @@ def _code() -> Iterable[str]:
 
 
 def _keep(path: str, key: tuple[Any, ...], started: int, sources: list[str], said: bytes) -> None:
-    stamps: dict[str, tuple[int, int, int, int] | None] = {}
-    for place in dict.fromkeys(place or os.curdir for place in sources):
-        try:
-            now = os.stat(place)
-            stamps[place] = now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino
-        except (OSError, ValueError):
-            stamps[place] = None
-            now = _folder_of(place)  # what is not there now may have been there when it was looked for
-        if max(now.st_mtime_ns, now.st_ctime_ns) > started - UNSETTLED:
+    stamps = {place or os.curdir: _stamp(place or os.curdir) for place in sources}
+    for place, stamp in stamps.items():  # what is not there now may have been there when it was looked for
+        if max((stamp or _folder_of(place))[1:3]) > started - UNSETTLED:
             return
-    missing = [place for place, stamp in stamps.items() if stamp is None]
-    for place in missing:
-        if os.path.dirname(place) in stamps:  # whoever puts a file there changes the folder
-            del stamps[place]
+    stamps = {  # whoever puts a file into a folder changes the folder
+        place: stamp for place, stamp in stamps.items() if stamp or os.path.dirname(place) not in stamps
+    }
     folder, new = os.path.dirname(path), f"{path}.{os.getpid()}.new"
     try:
         os.makedirs(os.path.dirname(folder), exist_ok=True)
@@ -234,15 +224,10 @@ def _keep(path: str, key: tuple[Any, ...], started: int, sources: list[str], sai
         return
 
 
-def _folder_of(place: str) -> os.stat_result:
-    """Return what is known of the nearest folder that there is above a place."""
-    while True:
-        place = os.path.dirname(place) or os.curdir
-        try:
-            return os.stat(place)
-        except (OSError, ValueError):
-            if place in (os.curdir, "/"):
-                raise
+def _folder_of(place: str) -> tuple[int, int, int, int]:
+    """Return the stamp of the nearest folder that there is above a place."""
+    folder = os.path.dirname(place) or os.curdir
+    return _stamp(folder) or _folder_of(folder)
 
 
 def _clear(folder: str) -> None:

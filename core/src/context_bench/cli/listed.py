@@ -176,8 +176,8 @@ def _title(component: Component, names: int, states: int) -> str:
 
 def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
     facts = component.facts
-    if facts and facts.summary:
-        yield wrapped("", facts.summary, 4, 0)
+    if component.said.summary:
+        yield wrapped("", component.said.summary, 4, 0)
     if component.state != OK:
         yield wrapped("why", component.reason)
         yield wrapped("remedy", component.remedy)
@@ -193,11 +193,9 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
     elif component.kind == "systems" and facts:
         yield wrapped("kind", facts.system_kind)
     elif component.kind == "hooks":
-        watches = facts is not None and facts.only_watches
-        yield wrapped(
-            "implements", ", ".join(facts.implements if facts else ()) or "unknown: its manifest does not say"
-        )
-        yield wrapped("active", "in every run" if watches else f"only where it is named: --hook {component.name}")
+        yield wrapped("implements", ", ".join(component.said.implements) or "unknown: its manifest does not say")
+        is_active = component.said.only_watches
+        yield wrapped("active", "in every run" if is_active else f"only where it is named: --hook {component.name}")
     if component.kind in ("evaluators", "datasets", "systems", "hooks"):
         yield wrapped("needs", _needs(component))
     for warning in component.distribution.warnings:
@@ -213,7 +211,7 @@ def _wiring(component: Component) -> str:
 def _uses(component: Component, catalog: Catalog) -> str:
     if component.kind == "datasets":
         return ", ".join(scorers(component, catalog))
-    return "; ".join(map(str, component.facts.wire)) if component.facts else ""
+    return "; ".join(map(str, component.said.wire))
 
 
 FIELDS: dict[str, Callable[[Component, Catalog], str]] = {
@@ -224,7 +222,7 @@ FIELDS: dict[str, Callable[[Component, Catalog], str]] = {
     "version": lambda component, catalog: component.distribution.told_version,
     "wired-to": _uses,
     "id": lambda component, catalog: component.id,
-    "summary": lambda component, catalog: component.facts.summary if component.facts else "",
+    "summary": lambda component, catalog: component.said.summary,
     "reason": lambda component, catalog: component.reason,
     "capabilities": lambda component, catalog: ", ".join(component.capabilities),
     "location": lambda component, catalog: component.distribution.editable or component.distribution.location,
@@ -242,11 +240,9 @@ def _scores(component: Component) -> str:
 
 def scorers(dataset: Component, catalog: Catalog) -> Iterable[str]:
     """Yield the names of the evaluators whose own rules choose a dataset."""
-    facts = dataset.facts
     for component in catalog.of_kind("evaluators"):
-        rules = component.facts.wire if component.facts else ()
-        names, tags = (dataset.name,), facts.tags if facts else ()
-        if component.state == OK and any(rule.match(names, tags, frozenset()) for rule in rules):
+        rules = component.said.wire if component.state == OK else ()
+        if any(rule.match((dataset.name,), dataset.said.tags, frozenset()) for rule in rules):
             yield component.name
 
 

@@ -101,8 +101,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     Evaluators are wired from the datasets; `context-bench explain wiring` tells why.
     """
     from context_bench.bench import runs
-    from context_bench.bench.builders import derived_lines
-    from context_bench.bench.planner import known_hooks, plan
+    from context_bench.bench.planner import plan
     from context_bench.bench.run_parts import described_parts
     from context_bench.plugins.wiring import broken_plugins
 
@@ -112,24 +111,13 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
         warn(line)
     parts = described_parts(catalog, request)
     plans = plan(catalog, request, warn if dry_run else None)
-    if lock_path is not None and dry_run:
+    if dry_run:
+        from context_bench.cli.explain import show_run
         from context_bench.plugins.lock import check_lock
 
-        check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
-    if dry_run:
-        from context_bench.bench.builders import oracles
-        from context_bench.cli.explain import show_hooks, show_parts, show_plan
-
-        show_parts(parts)
-        for line in (
-            derived_lines(catalog, request) if any(one["kind"] == "derived-job" for one in parts.values()) else ()
-        ):
-            say(line)
-        for one in plans.values():
-            show_plan(one)
-        show_hooks(known_hooks(catalog, request)[1])
-        for name in oracles(catalog, request.systems):
-            say(f"{name} reads gold: it is shown the right answers.")
+        if lock_path is not None:
+            check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
+        show_run(catalog, request, parts, plans.values())
         return 0
     reports = Reports(catalog, flags)
     path = runs.run_path(request)
@@ -251,12 +239,7 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
 @report_options
 @_partial_option
 def report(
-    run_file: Path,
-    score_field: str | None,
-    threshold: float | None,
-    baseline: str | None,
-    partial: bool,
-    **flags: Any,
+    run_file: Path, score_field: str | None, threshold: float | None, baseline: str | None, partial: bool, **flags: Any
 ) -> int:
     """Show the result of a run again, or write it in another form; nothing is run."""
     from context_bench.bench.reading import read_result
