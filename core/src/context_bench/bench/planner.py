@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from context_bench.bench.baseline import settled
 from context_bench.bench.builders import component_of, describe_dataset, find_dataset, with_reader
@@ -26,7 +26,7 @@ from context_bench.plugins.loading import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan, Decision, check_choice, plan_dataset
 from context_bench.protocols import Evaluator
 from context_bench.records import KeyMeaning
-from context_bench.runner.parts import LabelWiring, Scorer
+from context_bench.runner.parts import Effort, LabelWiring, Scorer
 from context_bench.store.encoding import digest
 from context_bench.store.keys import evaluator_key
 from context_bench.store.rows import Label
@@ -140,43 +140,6 @@ def check_locked_parts(catalog: Catalog, request: Request) -> None:
         check_lock(Path(request.locked), {}, parts=described_parts(catalog, request))
 
 
-@frozen(eq=False)
-class _Ready:
-    """An evaluator that is set up."""
-
-    number: int
-    id: str
-    evaluator: Evaluator
-    key: bytes
-    component: Component | None
-
-    def scorer(self, prefix: str, yields: Sequence[str] = (), **told: str) -> Scorer:
-        """Return it as a scorer whose keys begin with a prefix, and which leaves some of them to another one."""
-        component = self.component
-        facts = component.said if component else Facts("evaluators", self.id)
-        scores = {prefix + key: score for key, score in facts.scores.items()}
-        return Scorer(
-            number=self.number,
-            id=self.id,
-            evaluator=self.evaluator,
-            key=self.key,
-            needs=facts.needs,
-            reads=facts.reads,
-            prefix=prefix,
-            yields=frozenset(yields),
-            deterministic=facts.deterministic,
-            cpu_bound=facts.cpu_bound if component else bool(getattr(self.evaluator, "cpu_bound", False)),
-            keys={key: KeyMeaning(self.id, score.worst) for key, score in scores.items() if key not in yields},
-            ranges={key: score.range for key, score in scores.items()},
-            provenance={
-                "evaluator": self.id,
-                "distribution": component.distribution.name if component else "",
-                **(component.edition if component else edition("")),
-                **told,
-            },
-        )
-
-
 class Planner:
     """Makes the wiring of each label of a run.
 
@@ -211,12 +174,12 @@ class Planner:
         own = {evaluator.name for evaluator in self._objects}
         self._choice = evolve(choice, prefixes={k: v for k, v in choice.prefixes.items() if k not in own})
         self._object_prefixes = choice.prefixes
-        self._options = request.options
+        self._request = request
         self._hooks = hooks
         self.warn = on_warning or (lambda line: None)
         self.reference = reference
         self._facts: dict[str, DatasetFacts] = {}
-        self._ready: dict[str, _Ready] = {}
+        self._ready: dict[str, Scorer] = {}
         self.wirings: dict[str, LabelWiring] = {}
         self.plans: dict[str, DatasetPlan] = {}
         self._warned: set[str] = set()
@@ -283,7 +246,6 @@ class Planner:
         plan = self.plan(label)
         scorers = [self._scorer(decision) for decision in plan.wired]
         scorers += [self._object_scorer(evaluator) for evaluator in self._objects]
-        scorers = list(map(_with_its_keys, scorers))
         owners: dict[str, list[str]] = {}
         for scorer in scorers:
             for key in scorer.keys:
@@ -323,7 +285,7 @@ class Planner:
     def _scorer(self, decision: Decision) -> Scorer:
         component = decision.component
         if component.id not in self._ready:
-            evaluator = component.build(self._options_of(component))
+            evaluator = component.build(self._request.options_of(component))
             if not isinstance(evaluator, Evaluator):
                 raise PluginError(
                     f"Evaluator {component.id} is no evaluator: {type(evaluator).__name__} has no name or no score()."
@@ -331,7 +293,7 @@ class Planner:
             if decision.consent == "executes-model-code":
                 _require_isolation(component, evaluator)
             self._set_up(component.id, evaluator, component)
-        return self._ready[component.id].scorer(decision.prefix, decision.yields)
+        return _prefixed(self._ready[component.id], decision.prefix, decision.yields)
 
     def _object_scorer(self, evaluator: Evaluator) -> Scorer:
         component = component_of(self._catalog, "evaluators", evaluator)
@@ -343,12 +305,30 @@ class Planner:
                 raise ConfigurationError(f"Two evaluators are called {name}. Give them different names.")
         if name not in self._ready:
             self._set_up(name, evaluator, component)
-        return self._ready[name].scorer(self._object_prefixes.get(evaluator.name, ""), rule=OBJECT_RULE)
+        return _prefixed(self._ready[name], self._object_prefixes.get(evaluator.name, ""), rule=OBJECT_RULE)
 
     def _set_up(self, name: str, evaluator: Evaluator, component: Component | None) -> None:
+        facts = component.said if component else Facts("evaluators", name)
         version = component.said.version if component else str(getattr(evaluator, "version", ""))
-        key = evaluator_key(name, version, _parameters_of(evaluator))
-        self._ready[name] = _Ready(_number(self._evaluator_numbers, name), name, evaluator, key, component)
+        given = getattr(evaluator, "score_keys", None)  # those that it gives with its options
+        named = given if isinstance(given, Sequence) and not isinstance(given, str) else facts.scores
+        self._ready[name] = Scorer(
+            number=_number(self._evaluator_numbers, name),
+            id=name,
+            evaluator=evaluator,
+            key=evaluator_key(name, version, _parameters_of(evaluator)),
+            needs=facts.needs,
+            reads=facts.reads,
+            deterministic=facts.deterministic,
+            cpu_bound=facts.cpu_bound if component else bool(getattr(evaluator, "cpu_bound", False)),
+            keys={key: KeyMeaning(name, score.worst) for key, score in facts.scores.items() if key in named},
+            ranges={key: score.range for key, score in facts.scores.items()},
+            provenance={
+                "evaluator": name,
+                "distribution": component.distribution.name if component else "",
+                **(component.edition if component else edition("")),
+            },
+        )
 
     def _headline(self, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:
         if plan.headline is not None or not self._objects:
@@ -358,9 +338,6 @@ class Planner:
             return plan.dataset.primary
         component = component_of(self._catalog, "evaluators", self._objects[0])
         return component.said.primary if component else None  # else it is known once it has scored
-
-    def _options_of(self, component: Component) -> Mapping[str, Any]:
-        return {**self._options.get(component.name, {}), **self._options.get(component.id, {})}
 
 
 def _objects_in(request: Request) -> list[Evaluator]:
@@ -378,13 +355,18 @@ def _objects_in(request: Request) -> list[Evaluator]:
     return objects
 
 
-def _with_its_keys(scorer: Scorer) -> Scorer:
-    """Return a scorer with those of its declared keys that its evaluator gives with its options, as it says in ``score_keys``."""
-    given = getattr(scorer.evaluator, "score_keys", None)
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        return scorer
-    names = {f"{scorer.prefix}{key}" for key in given}
-    return evolve(scorer, keys={key: meaning for key, meaning in scorer.keys.items() if key in names})
+def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: str) -> Scorer:
+    """Return a scorer whose keys begin with a prefix, and which leaves some of them to another one."""
+    keys = {prefix + key: meaning for key, meaning in scorer.keys.items()}
+    return evolve(
+        scorer,
+        prefix=prefix,
+        yields=frozenset(yields),
+        keys={key: meaning for key, meaning in keys.items() if key not in yields},
+        ranges={prefix + key: bounds for key, bounds in scorer.ranges.items()},
+        provenance={**scorer.provenance, **told},
+        effort=Effort(),
+    )
 
 
 def _emitted_headline(headline: str | None, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:

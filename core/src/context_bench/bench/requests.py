@@ -38,7 +38,7 @@ from context_bench.bench.parameters import (
 )
 from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import metrics_for
-from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.wiring import Choice
 from context_bench.protocols import Metric
 
@@ -350,14 +350,17 @@ class Request:
                 parts.setdefault(part, {}).setdefault(name, found[name])
         return evolve(request, part_options=parts)
 
+    def options_of(self, evaluator: Component) -> dict[str, Any]:
+        """Return the options of an evaluator, given by its short name or its id."""
+        return {**self.options.get(evaluator.name, {}), **self.options.get(evaluator.id, {})}
+
     def choice(self, catalog: Catalog) -> Choice:
         """Return what the request says about evaluators that have names."""
         flags = [
             option.flag.removeprefix("--")
             for component in catalog.of_kind("evaluators")
             for option in component.said.options.values()
-            if option.flag
-            and option.name in {**self.options.get(component.name, {}), **self.options.get(component.id, {})}
+            if option.flag and option.name in self.options_of(component)
         ]
         exact = None if self.evaluators is None else tuple(one for one in self.evaluators if isinstance(one, str))
         return Choice(exact, self.also, frozenset(self.without), frozenset(flags), frozenset(self.allow), self.prefixes)
