@@ -33,7 +33,7 @@ from context_bench.runner.systems import models_of
 from context_bench.secrecy import without_secrets
 from context_bench.store.runfile import RunFile
 
-_PROTOCOLS: Mapping[str, type] = {
+_PROTOCOLS: Mapping[str, type] = {  # in the order of the fields of RunParts
     "preparer": Preparer,
     "governor": Governor,
     "derived-job": DerivedJob,
@@ -179,13 +179,8 @@ def load_parts(catalog: Catalog, request: Request) -> RunParts:
     for component, options in _active(catalog, request):
         kind = component.said.part_kind
         found.get(kind, []).append(_built(component, options, _PROTOCOLS.get(kind), kind or "run part"))
-    return RunParts(
-        found["preparer"],
-        found["governor"],
-        found["derived-job"],
-        found["controller"],
-        described_parts(catalog, request),
-    )
+    preparers, governors, derived_jobs, controllers = found.values()
+    return RunParts(preparers, governors, derived_jobs, controllers, described_parts(catalog, request))
 
 
 def answer_source(catalog: Catalog) -> AnswerSource:

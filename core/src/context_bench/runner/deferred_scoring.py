@@ -11,6 +11,8 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from attrs import Factory, define
+
 from context_bench.runner.parts import Job, Scorer, async_way, takes_batches
 from context_bench.runner.scoring import scores_only, why_unscored
 from context_bench.runner.stopping import Raised, Stop, guarded
@@ -30,20 +32,20 @@ _LONGEST_WAIT = 0.05
 Said = Callable[[Job, "StoredRow | None", StoredRow], None]
 
 
+@define(eq=False)
 class Pending:
     """A response that waits for what its slow scorers say."""
 
-    def __init__(
-        self, job: Job, answer: Answer, first: StoredRow, count: int, said: Said, workbench: Workbench
-    ) -> None:
-        self.job, self.answer, self.first = job, answer, first
-        self._is_dropped = False
-        self._open = count
-        self._said = said
-        self._workbench = workbench
-        self._evaluations: list[StoredEvaluation] = []
-        self._failures: list[Any] = []
-        self._lock = Lock()
+    job: Job
+    answer: Answer
+    first: StoredRow
+    _open: int
+    _said: Said
+    _workbench: Workbench
+    _is_dropped: bool = False
+    _evaluations: list[StoredEvaluation] = Factory(list)
+    _failures: list[Any] = Factory(list)
+    _lock: Any = Factory(Lock)
 
     @property
     def pair(self) -> tuple[Any, Any]:
@@ -74,10 +76,11 @@ class Pending:
         self._said(self.job, None, self.first)
 
 
+@define(eq=False)
 class Later:
     """Scores committed responses.
 
-    Args:
+    Attributes:
         workbench: Turns what evaluators return into evaluations.
         deadline: Seconds for one evaluation; None for no limit.
         said: Called with the job, what its slow scorers said, and the row that is committed.
@@ -85,22 +88,12 @@ class Later:
         stop: Says that nothing more is to be begun.
     """
 
-    def __init__(
-        self,
-        workbench: Workbench,
-        deadline: float | None,
-        said: Said,
-        event_loop: Callable[[], EventLoop],
-        stop: Stop,
-    ) -> None:
-        self._workbench = workbench
-        self._stop = stop
-        self._processes = os.cpu_count() or 1
-        self._deadline = deadline
-        self._said = said
-        self._event_loop = event_loop
-        self._batches: dict[int, _Batches] = {}
-        self._children: dict[int, Children] = {}
+    _workbench: Workbench
+    _deadline: float | None
+    _said: Said
+    _event_loop: Callable[[], EventLoop]
+    _stop: Stop
+    _helpers: dict[int, _Batches | Children] = Factory(dict)
 
     def put(self, job: Job, answer: Answer, scorers: Sequence[Scorer], first: StoredRow) -> None:
         """Score a response."""
@@ -110,44 +103,40 @@ class Later:
             if missing:
                 key = score_key(job.key, answer.digest, scorer.key, job.gold_key(scorer.reads))
                 pending.take(StoredEvaluation(scorer.number, key, {}, unscored=missing))
-            elif scorer.cpu_bound:
-                self._child(scorer).put(pending)
-            elif takes_batches(scorer):
-                self._batch(scorer).put(pending)
+            elif scorer.cpu_bound or takes_batches(scorer):
+                self._helper(scorer).put(pending)
             else:
                 self._event_loop().put(partial(self._ask, pending, scorer))
 
     def keep_time(self) -> None:
         """Fail what takes longer than the deadline."""
-        for batches in list(self._batches.values()):
-            batches.keep_time()
+        for helper in list(self._helpers.values()):
+            if isinstance(helper, _Batches):
+                helper.keep_time()
 
     def close(self) -> None:
         """End threads and processes."""
-        for batches in self._batches.values():
-            batches.close()
-        for children in self._children.values():
-            children.close()
+        for helper in self._helpers.values():
+            helper.close()
 
-    def _batch(self, scorer: Scorer) -> _Batches:
-        if scorer.number not in self._batches:
-            self._batches[scorer.number] = _Batches(scorer, self._deadline, self._stop)
-        return self._batches[scorer.number]
+    def _helper(self, scorer: Scorer) -> _Batches | Children:
+        """Return the threads that give an evaluator batches, or the processes that it scores in."""
+        if scorer.number not in self._helpers:
+            limits = self._deadline, self._stop
+            if scorer.cpu_bound:
+                from context_bench.runner.children import Children
 
-    def _child(self, scorer: Scorer) -> Children:
-        from context_bench.runner.children import Children
-
-        if scorer.number not in self._children:
-            self._children[scorer.number] = Children(scorer, self._processes, self._deadline, self._stop)
-        return self._children[scorer.number]
+                self._helpers[scorer.number] = Children(scorer, os.cpu_count() or 1, *limits)
+            else:
+                self._helpers[scorer.number] = _Batches(scorer, *limits)
+        return self._helpers[scorer.number]
 
     async def _ask(self, pending: Pending, scorer: Scorer) -> bool:
         if self._stop.is_set():
             pending.drop()
             return True
+        score: Any = async_way(scorer.evaluator, "score")
         try:
-            score = async_way(scorer.evaluator, "score")
-            assert score is not None
             found = await asyncio.wait_for(score(*pending.pair), self._deadline)
         except asyncio.TimeoutError:
             found = TimeoutError(f"it took longer than the deadline of {self._deadline:g} s.")

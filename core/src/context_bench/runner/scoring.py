@@ -102,16 +102,25 @@ class Scoring:
         return evolve(failure, message=hide(failure.message), traceback=hide(failure.traceback))
 
     def _evaluation(self, job: Job, scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
-        evaluation = _evaluation(scorer, key, found)
-        headline = job.wiring.headline
-        if evaluation.scores and headline in scorer.keys and headline not in evaluation.scores:
-            evaluation.unscored = f"it gave no {headline}, the headline of the row"
+        if type(found) is not dict and not isinstance(found, Mapping):
+            raise TypeError(f"it returned {type(found).__name__}, not a mapping of score keys to numbers")
+        scores = {f"{scorer.prefix}{name}": _number(name, value) for name, value in found.items() if value is not None}
+        if scorer.ranges:
+            for name, value in scores.items():
+                _check(scorer, name, value)
+        details, headline = getattr(found, "details", None) or None, job.wiring.headline
+        unscored = None
+        if not scores:
+            unscored = details.get("unscored") if details else None
+            unscored = unscored if isinstance(unscored, str) else "it had nothing to say"
+        elif headline in scorer.keys and headline not in scores:
+            unscored = f"it gave no {headline}, the headline of the row"
+        told = None if details is None else to_json(dict(details))
         if self._is_secretive:
-            if evaluation.details is not None and self._secrecy.is_told_in(evaluation.details):
-                evaluation.details = to_json(self._secrecy.of_answer(from_json(evaluation.details)))
-            if evaluation.unscored is not None:
-                evaluation.unscored = self._secrecy.of(evaluation.unscored)
-        return evaluation
+            if told is not None and self._secrecy.is_told_in(told):
+                told = to_json(self._secrecy.of_answer(from_json(told)))
+            unscored = unscored and self._secrecy.of(unscored)
+        return StoredEvaluation(scorer.number, key, scores, scorer.yields, unscored, told)
 
 
 def scores_only(
@@ -149,24 +158,6 @@ def claim(owners: dict[str, str], scorer: Scorer, evaluation: StoredEvaluation) 
                 f"one a prefix (--prefix {scorer.id}=other_)."
             )
         owners[name] = scorer.id
-
-
-def _evaluation(scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
-    if type(found) is not dict and not isinstance(found, Mapping):
-        raise TypeError(f"it returned {type(found).__name__}, not a mapping of score keys to numbers")
-    scores = {f"{scorer.prefix}{name}": _number(name, value) for name, value in found.items() if value is not None}
-    if scorer.ranges:
-        for name, value in scores.items():
-            _check(scorer, name, value)
-    details = getattr(found, "details", None) or None
-    unscored = None
-    if not scores:
-        unscored = "it had nothing to say"
-        if details and isinstance(details.get("unscored"), str):
-            unscored = details["unscored"]
-    return StoredEvaluation(
-        scorer.number, key, scores, scorer.yields, unscored, None if details is None else to_json(dict(details))
-    )
 
 
 def _check(scorer: Scorer, name: str, value: float) -> None:
