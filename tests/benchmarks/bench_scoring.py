@@ -75,7 +75,7 @@ def run(load: Load, rows: int, way: str) -> None:
     """Print the seconds of a run."""
     from context_bench import evaluate
     from context_bench import evaluators as classes
-    from context_bench.runner import deferred_scoring
+    from context_bench.runner import scoring
 
     class Says:
         name = "says"
@@ -90,7 +90,7 @@ def run(load: Load, rows: int, way: str) -> None:
         names = {"rouge": "SummarizationQuality", "nli": "NLILabelMatch"}
         asked = Plain(getattr(classes, names[load.evaluator])())
     elif way == "one":
-        deferred_scoring.os.cpu_count = lambda: 1
+        scoring.os.cpu_count = lambda: 1
     begun = time.perf_counter()
     result = evaluate(Says(), rows_of_it, [asked], progress=False, max_workers=1)
     seconds = time.perf_counter() - begun
