@@ -15,6 +15,7 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.bench.builders import followed, labels_of
+from context_bench.bench.entries import with_steps
 from context_bench.bench.parameters import DatasetSpec, SystemSpec, parse_system
 from context_bench.bench.provenance import ASKED
 from context_bench.bench.requests import Request
@@ -61,7 +62,7 @@ def swept(catalog: Catalog, system: Any) -> Iterator[Any]:
     """
     given = system.options if isinstance(system, SystemSpec) else {}
     several = {key: value.split("/") for key, value in given.items() if isinstance(value, str) and "/" in value}
-    options = (_declared(catalog, system.name) or {}) if several else {}
+    options = _declared(catalog, system.name) if several else {}
     kinds = {key: getattr(options.get(key.replace("-", "_")), "type", None) for key in several}
     settings = [[(key, value) for value in several[key]] for key, kind in kinds.items() if kind in ("int", "float")]
     for setting in map(dict, product(*settings)) if settings else ():
@@ -127,9 +128,15 @@ def _specs(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text
     address = _ADDRESS.fullmatch(text)
     if address is not None:
         endpoint = catalog.proxy_system
+        endpoints = [step for system in systems for step in with_steps(system) if step.name == endpoint]
         label = address["label"] or next(name for name in ("direct", text) if name not in labels)
-        options = _shared_options(systems, endpoint)
-        sets = _distinct(catalog, systems, endpoint) if what == "baseline" else [{}]
+        options = {
+            key: value
+            for spec in endpoints[:1]
+            for key, value in spec.options.items()
+            if key not in _OF_ONE_ENDPOINT and all(other.options.get(key) == value for other in endpoints)
+        }
+        sets = _distinct(catalog, endpoint, endpoints) if what == "baseline" else [{}]
         varied = [name for name in ASKED if len({repr(given.get(name)) for given in sets}) > 1]
         return [
             SystemSpec(
@@ -153,27 +160,11 @@ def _specs(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text
     return [spec]
 
 
-def _shared_options(systems: Sequence[Any], endpoint: str) -> Mapping[str, Any]:
-    """Return the options that all endpoints among the systems share, their readers included."""
-    endpoints = _endpoints(systems, endpoint)
-    return {
-        key: value
-        for spec in endpoints[:1]
-        for key, value in spec.options.items()
-        if key not in _OF_ONE_ENDPOINT and all(other.options.get(key) == value for other in endpoints)
-    }
-
-
-def _endpoints(systems: Sequence[Any], endpoint: str) -> list[SystemSpec]:
-    specs = [system for system in systems if isinstance(system, SystemSpec)]
-    return [step for system in specs for step in (system, *system.steps) if step.name == endpoint]
-
-
-def _distinct(catalog: Catalog, systems: Sequence[Any], endpoint: str) -> list[dict[str, Any]]:
+def _distinct(catalog: Catalog, endpoint: str, endpoints: Sequence[SystemSpec]) -> list[dict[str, Any]]:
     """Return the distinct layouts, samplings and limits that endpoints ask with, each as the options that were given."""
     declared = catalog.find("systems", endpoint).said.options
     found: dict[str, dict[str, Any]] = {}
-    for spec in _endpoints(systems, endpoint):
+    for spec in endpoints:
         given = {key.replace("-", "_"): value for key, value in spec.options.items()}
         asked = {name: given[name] for name in ASKED if name in given}
         meant = {name: option.default for name, option in declared.items() if name in ASKED}
@@ -183,11 +174,11 @@ def _distinct(catalog: Catalog, systems: Sequence[Any], endpoint: str) -> list[d
     return list(found.values()) or [{}]
 
 
-def _declared(catalog: Catalog, name: str) -> Mapping[str, Any] | None:
-    """Return the options that a system declares; None where it declares none and takes any."""
+def _declared(catalog: Catalog, name: str) -> Mapping[str, Any]:
+    """Return the options that a system declares; none where it takes any."""
     known = catalog.named("systems", name)
     facts = known[0].facts if known else None
-    return None if facts is None or facts.more_options else facts.options
+    return {} if facts is None or facts.more_options else facts.options
 
 
 def _filled(catalog: Catalog, system: Any, defaults: Mapping[str, Any]) -> Any:
@@ -195,7 +186,7 @@ def _filled(catalog: Catalog, system: Any, defaults: Mapping[str, Any]) -> Any:
     if not defaults or not isinstance(system, SystemSpec):
         return system
     given = {key.replace("-", "_") for key in system.options}
-    declared = _declared(catalog, system.name) or {}
+    declared = _declared(catalog, system.name)
     shared = {name: value for name, value in defaults.items() if name in declared and name not in given}
     steps = tuple(_filled(catalog, step, defaults) for step in system.steps)
     return evolve(system, options={**shared, **system.options}, steps=steps)
@@ -203,11 +194,9 @@ def _filled(catalog: Catalog, system: Any, defaults: Mapping[str, Any]) -> Any:
 
 def _check_defaults(catalog: Catalog, systems: Sequence[Any], defaults: Mapping[str, Any]) -> None:
     """Refuse a shared option that no system of the run has."""
-    specs = [step for spec in systems if isinstance(spec, SystemSpec) for step in (spec, *spec.steps)]
-    names = [*(spec.name for spec in specs), *(one for one in systems if isinstance(one, str))]
-    options: dict[str, None] = {}
-    for name in dict.fromkeys((*names, catalog.proxy_system)):
-        options |= dict.fromkeys(_declared(catalog, name.partition("=")[2].partition(":")[0] or name) or {})
+    names = [step.name for system in systems for step in with_steps(system)]
+    names += [one.partition("=")[2].partition(":")[0] or one for one in systems if isinstance(one, str)]
+    options = {option for name in {*names, catalog.proxy_system} for option in _declared(catalog, name)}
     for name in defaults:
         if name not in options:
             raise UnknownNameError("option of a system of this run, for systems.defaults,", name, options)

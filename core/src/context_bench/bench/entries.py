@@ -140,7 +140,7 @@ def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
     credentials in addresses. What an object keeps to itself is known to nobody else.
     """
     asked = [*request.systems, request.reader]
-    given = [("systems", spec.name, spec.options) for one in asked for spec in _with_steps(one)]
+    given = [("systems", spec.name, spec.options) for one in asked for spec in with_steps(one)]
     given += [("datasets", one.name, one.options) for one in request.datasets if isinstance(one, DatasetSpec)]
     given += [("evaluators", name, options) for name, options in request.options.items()]
     found = [secret for kind, name, options in given for secret in secret_values(catalog.named(kind, name), options)]
@@ -151,11 +151,12 @@ def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
     return Secrecy(found)
 
 
-def _with_steps(asked: Any) -> Iterator[SystemSpec]:
+def with_steps(asked: Any) -> Iterator[SystemSpec]:
+    """Yield a system spec and all that it feeds; nothing of what is no spec."""
     if isinstance(asked, SystemSpec):
         yield asked
         for step in asked.steps:
-            yield from _with_steps(step)
+            yield from with_steps(step)
 
 
 def _parsed(system: Any) -> Any:
