@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from context_bench.store.runfile import RunFile
+
 Run = Callable[..., Any]
 
 ADJUST = """
@@ -128,6 +130,24 @@ def test_a_hook_watches_a_run(site: Any, context_bench: Run, workplace: Path) ->
     add_hook(site, WATCH, "acme_hook:Watch", WATCHES)
     assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 0
     assert (workplace / "watched.txt").read_text().splitlines() == ["started", "row 1", "row 2", "finished 2 0"]
+
+
+def test_no_row_is_read_again_once_nobody_watches(
+    site: Any, context_bench: Run, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = WATCH.replace('row.example_id}")', 'row.example_id}")\n            return False')
+    add_hook(site, code, "acme_hook:Watch", WATCHES)
+    read: list[int] = []
+    rows = RunFile.rows
+
+    def counted(store: RunFile, *places: int) -> Any:
+        read.extend(places[:1])
+        return rows(store, *places)
+
+    monkeypatch.setattr(RunFile, "rows", counted)
+    assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 0
+    assert (workplace / "watched.txt").read_text().splitlines() == ["started", "row 1", "finished 2 0"]
+    assert len(read) == 1
 
 
 @pytest.mark.parametrize(("code", "said"), FAILING.values(), ids=FAILING.keys())

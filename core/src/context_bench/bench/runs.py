@@ -492,7 +492,9 @@ class Run:
         return watch if told else None
 
     def _show_row(self, row: StoredRow) -> None:
-        """Show a row, as it is stored, to hooks and controllers."""
+        """Show a row, as it is stored, to hooks and controllers; a hook may have said meanwhile that it wants no more."""
+        if not (self._hooks.watch_rows or self._parts.controllers):
+            return
         number = row.id.pack()
         for finished in self._store.rows(number, number):
             self._hooks.row_finished(finished)
