@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -14,7 +15,6 @@ from context_bench.records import Usage, quantity
 from context_bench.runner.parts import Slot, async_way
 from context_bench.runner.stopping import Raised, guarded, message_of
 from context_bench.store.encoding import isolate, to_json
-from context_bench.store.keys import output_key
 
 
 def usual_workers(slots: Iterable[Slot], is_waiting: bool) -> int:
@@ -202,11 +202,6 @@ class Answer:
             self._parted = parted_output(self.output)
         return self._parted
 
-    @classmethod
-    def stored(cls, output: Mapping[str, Any]) -> Answer:
-        """Return the answer that a run file holds."""
-        return cls(output, "", output_key(output), Measured(0.0))
-
 
 @define(eq=False)
 class Timing:
@@ -290,8 +285,6 @@ def _system_latency(output: Mapping[str, Any], latency: float, system: Any) -> f
         names = [str(name).lower() for name in getattr(system, "latency_headers", None) or ()]
         for name, value in headers.items() if names else ():
             if str(name).lower() in names:
-                try:
+                with suppress(TypeError, ValueError):
                     told = seconds_of(float(value) / 1000, -1.0)
-                except (TypeError, ValueError):
-                    continue
     return min(told, latency) if told >= 0 else None

@@ -142,7 +142,7 @@ class EventLoop:
 
     def close(self, seconds: float) -> None:
         """Cancel what is running and end the loop; wait at most so many seconds for it."""
-        call_on(self._loop, self._stop)
+        call_on(self._loop, self._loop.stop)
         self._thread.join(seconds)
 
     def _take(self) -> None:
@@ -158,11 +158,6 @@ class EventLoop:
 
     def _answer(self) -> None:
         self._beat = monotonic()
-
-    def _stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        self._loop.call_soon(self._loop.stop)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
