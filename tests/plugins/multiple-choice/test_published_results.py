@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from context_bench_multiple_choice import MultipleChoiceAccuracy, find_letter
+from context_bench_multiple_choice.extraction import FIRST
 
 pytestmark = [pytest.mark.shared, pytest.mark.one_python]
 
@@ -19,46 +20,60 @@ def mmlu_pro(shared_json):
     return shared_json("outputs/mmlu-pro.gemini-1.5-pro-002.jsonl.gz")
 
 
-def accuracy(records, evaluator):
-    scores = [
+@pytest.fixture(scope="module")
+def by_default(mmlu_pro):
+    """The scores of all records by the default rules."""
+    return scored(mmlu_pro, MultipleChoiceAccuracy())
+
+
+def scored(records, evaluator):
+    return [
         evaluator.score(
             {"choices": record["options"], "correct_letter": record["answer"]},
             {"response": record["model_outputs"] or ""},
         )
         for record in records
     ]
-    return scores, sum(score["mc_accuracy"] for score in scores) / len(scores)
+
+
+def accuracy(scores):
+    return sum(score["mc_accuracy"] for score in scores) / len(scores)
 
 
 def test_parity_reproduces_the_published_mmlu_pro_accuracy_record_by_record(mmlu_pro):
-    scores, mean = accuracy(mmlu_pro, MultipleChoiceAccuracy(parity="mmlu-pro"))
+    scores = scored(mmlu_pro, MultipleChoiceAccuracy(parity="mmlu-pro"))
     assert [score.details["letter"] for score in scores] == [record["pred"] for record in mmlu_pro]
     published = sum(record["pred"] == record["answer"] for record in mmlu_pro) / len(mmlu_pro)
-    assert mean == published == pytest.approx(0.7025, abs=5e-5)
+    assert accuracy(scores) == published == pytest.approx(0.7025, abs=5e-5)
 
 
-def test_where_a_response_states_one_letter_the_published_one_is_found(mmlu_pro):
-    clear = [record for record in mmlu_pro if len(set(STATEMENT.findall(record["model_outputs"] or ""))) == 1]
-    scores, mean = accuracy(clear, MultipleChoiceAccuracy())
-    agreeing = sum(score.details["letter"] == record["pred"] for score, record in zip(scores, clear))
-    published = sum(record["pred"] == record["answer"] for record in clear) / len(clear)
+def test_where_a_response_states_one_letter_the_published_one_is_found(mmlu_pro, by_default):
+    pairs = zip(mmlu_pro, by_default)
+    clear = [pair for pair in pairs if len(set(STATEMENT.findall(pair[0]["model_outputs"] or ""))) == 1]
+    agreeing = sum(score.details["letter"] == record["pred"] for record, score in clear)
+    published = sum(record["pred"] == record["answer"] for record, _ in clear) / len(clear)
     assert len(clear) == 10_286
     assert agreeing / len(clear) > 0.998
-    assert mean == pytest.approx(published, abs=0.001)
+    assert accuracy([score for _, score in clear]) == pytest.approx(published, abs=0.001)
 
 
-def test_the_default_reproduces_the_published_mmlu_pro_accuracy(mmlu_pro):
-    scores, mean = accuracy(mmlu_pro, MultipleChoiceAccuracy())
+def test_the_default_reproduces_the_published_mmlu_pro_accuracy(mmlu_pro, by_default):
     published = sum(record["pred"] == record["answer"] for record in mmlu_pro) / len(mmlu_pro)
-    assert mean == pytest.approx(published, abs=0.001)
-    assert sum(score.details["letter"] == record["pred"] for score, record in zip(scores, mmlu_pro)) >= 11_980
-    assert sum(score.details["letter"] is None for score in scores) < 50
+    assert accuracy(by_default) == pytest.approx(published, abs=0.001)
+    assert sum(score.details["letter"] == record["pred"] for score, record in zip(by_default, mmlu_pro)) >= 11_980
+    assert sum(score.details["letter"] is None for score in by_default) < 50
 
 
-def test_of_several_answers_the_last_is_right_more_often_than_the_first_that_is_published(mmlu_pro):
+def test_of_several_answers_the_last_is_right_more_often_than_the_first_that_is_published(mmlu_pro, by_default):
     """Some 1,700 responses are answer sentences for as many questions as the prompt holds, each in a line."""
-    scores, mean = accuracy(mmlu_pro, MultipleChoiceAccuracy(several="last"))
-    assert mean == pytest.approx(0.7207, abs=0.001)
+    scores = list(by_default)
+    several = [
+        place for place, score in enumerate(scores) if score.details.get("how") == FIRST
+    ]  # the others are read alike
+    last = scored([mmlu_pro[place] for place in several], MultipleChoiceAccuracy(several="last"))
+    for place, score in zip(several, last):
+        scores[place] = score
+    assert accuracy(scores) == pytest.approx(0.7207, abs=0.001)
     right = Counter()
     for record, score in zip(mmlu_pro, scores):
         stated = STATEMENT.findall(record["model_outputs"] or "")
