@@ -312,33 +312,25 @@ def _reported(tokens: float | None) -> int | None:
     return int(tokens) if tokens is not None and tokens >= 1 else None
 
 
+def _told(record: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
+
+
 def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
     """Yield the columns of a row for a flat table: its own fields, then its scores.
 
     A score whose key is also a field of the row (``latency``, say) keeps both: it becomes ``score:latency``.
     """
-    own = {
-        "system": row.system,
-        "dataset": row.dataset,
-        "reference": row.reference,
-        "example_id": row.example_id,
-        "sample": row.sample,
-        "score": row.score,
-        "latency": row.latency,
+    own = _told(row, "system", "dataset", "reference", "example_id", "sample", "score", "latency") | {
         "reused": bool(row.metadata.get("reused")),
         "attempts": row.metadata.get("attempts", 1),
         "waiting": row.metadata.get("waiting", 0.0),
         "first_token": row.metadata.get("ttft"),
         "input_tokens": row.input_tokens,
         "output_tokens": row.response_tokens,
-        "prompt_tokens": row.prompt_tokens,
-        "reported_tokens": row.reported_tokens,
-        "baseline_tokens": row.baseline_tokens,
-        "tokens_saved": row.tokens_saved,
-        "cost": row.cost,
-        "response": row.response,
-        "error": "; ".join(map(str, row.errors)),
     }
+    own |= _told(row, "prompt_tokens", "reported_tokens", "baseline_tokens", "tokens_saved", "cost", "response")
+    own["error"] = "; ".join(map(str, row.errors))
     yield from own.items()
     for key, value in row.scores.items():
         yield (f"score:{key}" if key in own else key), value
@@ -390,8 +382,7 @@ class Completeness:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-like values."""
-        names = ("rows_done", "rows_expected", "status", "is_complete", "is_being_rescored", "sentence")
-        return {name: getattr(self, name) for name in names}
+        return _told(self, "rows_done", "rows_expected", "status", "is_complete", "is_being_rescored", "sentence")
 
 
 _COLUMNS = (
@@ -415,7 +406,7 @@ _COLUMNS = (
 
 def row_to_dict(row: EvalRow) -> dict[str, Any]:
     """Return a row as JSON-like values."""
-    return {name: getattr(row, name) for name in _COLUMNS} | {
+    return _told(row, *_COLUMNS) | {
         "scores": dict(row.scores),
         "details": {evaluator: dict(details) for evaluator, details in row.details.items()},
         "unscored": dict(row.unscored),

@@ -95,8 +95,7 @@ class AskedSystem:
     def _changed(self, spec: SystemSpec, changes: Mapping[str, Any], unless_given: Mapping[str, Any]) -> SystemSpec:
         facts = self._catalog.find("systems", spec.name).facts
         declared = facts.options if facts is not None else {}
-        own = {name: value for name, value in changes.items() if name in declared}
-        weak = {name: value for name, value in unless_given.items() if name in declared}
+        own, weak = ({name: told[name] for name in told if name in declared} for told in (changes, unless_given))
         steps = tuple(self._changed(step, changes, unless_given) for step in spec.steps)
         return evolve(spec, options={**weak, **_given(spec), **own}, steps=steps)
 

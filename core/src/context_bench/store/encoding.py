@@ -299,21 +299,15 @@ def _named_text(value: Any, path: str) -> tuple[str, str]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is a mapping of what JSON has, however deep, which most outputs and examples are."""
-    if type(value) is not dict or _TYPE in value or not _NAMES.issuperset(map(type, value)):
-        return False
-    return _FLAT.issuperset(map(type, value.values())) or all(map(_is_plain_item, value.values()))
-
-
-def _is_plain_item(value: Any) -> bool:
+    """Whether a value is what JSON has, however deep, which most outputs and examples are."""
     kind = type(value)
-    if kind in _FLAT:
-        return True
-    if kind is float:
-        return bool(value - value == 0)
+    if kind is dict:
+        if _TYPE in value or not _NAMES.issuperset(map(type, value)):
+            return False
+        return _FLAT.issuperset(map(type, value.values())) or all(map(_is_plain, value.values()))
     if kind is list:
-        return all(map(_is_plain_item, value))
-    return kind is dict and _is_plain(value)
+        return all(map(_is_plain, value))
+    return kind in _FLAT or (kind is float and bool(value - value == 0))
 
 
 _FLAT = frozenset({str, int, bool, type(None)})

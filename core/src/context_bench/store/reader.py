@@ -98,6 +98,7 @@ class _Open:
     def close_soon(self) -> None:
         """Close the connection as soon as no snapshot is open: one that a thread is reading from must not be closed."""
         self.is_over = True
+        self.remembered = {}
         if self.depth == 0:
             self.connection.close()
 
@@ -162,9 +163,10 @@ class Source:
             [(version,)] = connection.execute("PRAGMA data_version")
             if mine.version != version:
                 mine.version, mine.remembered = version, {}
-            if name not in mine.remembered:
-                mine.remembered[name] = make()
-            found: Found = mine.remembered[name]
+            kept = mine.remembered
+            if name not in kept:
+                kept[name] = make()
+            found: Found = kept[name]
             return found
 
     def _begin(self) -> _Open:

@@ -124,10 +124,8 @@ class RunFile(RunReader):
     def discard(self) -> None:
         """Close the file and remove it, with what SQLite keeps beside it, unless somebody did or replaced it."""
         self.close()
-        if not self.is_there:
-            return
-        for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
-            self.path.with_name(name).unlink(missing_ok=True)
+        if self.is_there:
+            _remove(self.path)
 
     def keep_request(self, config: Mapping[str, Any]) -> None:
         """Record what is asked for now, in place of what the run began with."""
@@ -216,7 +214,7 @@ class RunFile(RunReader):
     def warn(self, lines: Sequence[str]) -> None:
         """Record what the user should know of the run; a line that is there already is not repeated."""
         known = self.warnings()
-        told = [*known, *(line for line in dict.fromkeys(lines) if line not in known)]
+        told = list(dict.fromkeys((*known, *lines)))
         if told != known:
             self._put("meta", "warnings", to_json(told))
 
