@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -149,8 +150,6 @@ class Component(NamedTuple):
         Raises:
             ContextBenchError: It cannot be loaded or set up.
         """
-        import os
-
         from context_bench.plugins.loading import build
 
         return build(self, options, os.environ)

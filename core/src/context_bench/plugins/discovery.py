@@ -145,13 +145,12 @@ def _components(
     verdict = verdict or _judge_requirements(used, installed)
     packages: dict[str, _Package] = {}
     found: dict[tuple[str, str], tuple[str, _Package]] = {}
-    for point in used.entry_points():
-        package = point.value.partition(":")[0].strip().partition(".")[0]
+    for kind, point, target in used.entry_points():
+        package = target.partition(":")[0].strip().partition(".")[0]
         if package not in packages:
             packages[package] = _look_at(package, distribution, used, sources)
-        kind = point.group.removeprefix(GROUP_PREFIX)
         if kind in KINDS:
-            found.setdefault((kind, point.name), (point.value, packages[package]))
+            found.setdefault((kind, point), (target, packages[package]))
     for seen in packages.values():
         for key in seen.manifest.components if seen.manifest else ():
             found.setdefault(key, ("", seen))

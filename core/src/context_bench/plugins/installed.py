@@ -36,14 +36,6 @@ def is_name(text: str) -> bool:
     return text[:1].isalnum() and all(letter.isalnum() or letter in "-_." for letter in text)
 
 
-class EntryPoint(NamedTuple):
-    """One line of ``entry_points.txt``: a name, and ``module:attribute``."""
-
-    group: str
-    name: str
-    value: str
-
-
 class Copy(NamedTuple):
     """One installed copy of a distribution.
 
@@ -122,8 +114,8 @@ class Copy(NamedTuple):
             return ""
         return next((line.partition(":")[2].strip() for line in lines if line.startswith(f"{key}:")), "")
 
-    def entry_points(self) -> list[EntryPoint]:
-        """Return its entry points in groups that begin with :data:`GROUP_PREFIX`.
+    def entry_points(self) -> list[tuple[str, str, str]]:
+        """Return its entry points in groups that begin with :data:`GROUP_PREFIX`: what follows that, name and value.
 
         Raises:
             UnreadableFileError: Its ``entry_points.txt`` is damaged.
@@ -280,7 +272,7 @@ def _asked_for(metadata: Any) -> Copy:
     return Copy(path, str(metadata.locate_file("")), {}, metadata)
 
 
-def _entry_points(text: str) -> Iterator[EntryPoint]:
+def _entry_points(text: str) -> Iterator[tuple[str, str, str]]:
     group, count = "", 0
     for line in map(str.strip, text.split("\n")):
         if not line or line[0] in "#;":
@@ -294,7 +286,7 @@ def _entry_points(text: str) -> Iterator[EntryPoint]:
                 raise UnreadableFileError(f"its entry_points.txt is damaged: {line[:80]!r} in [{group}]")
             if count > _MOST_ENTRY_POINTS:
                 raise UnreadableFileError(f"it has more than {_MOST_ENTRY_POINTS} entry points")
-            yield EntryPoint(group, name, value)
+            yield group.removeprefix(GROUP_PREFIX), name, value
 
 
 def _has_metadata(copy: Copy) -> bool:

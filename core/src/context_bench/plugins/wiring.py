@@ -336,13 +336,13 @@ def find_headline(dataset: DatasetFacts, decisions: Sequence[Decision]) -> str |
         if dataset.primary in keys or prefixed:
             return dataset.primary if dataset.primary in keys else prefixed[0]
     with_primary = [decision for decision in wired if decision.primary is not None]
-    fitting = sorted((d for d in with_primary if d.fit), key=lambda d: (-d.fit, d.evaluator))
-    if fitting:
-        return fitting[0].primary
+    fitting = min(with_primary, key=lambda d: (-d.fit, d.evaluator), default=None)
+    if fitting is not None and fitting.fit:
+        return fitting.primary
     if FALLBACK_HEADLINE in keys:
         return FALLBACK_HEADLINE
-    others = sorted(with_primary, key=lambda d: (-d.rank, d.evaluator))
-    return others[0].primary if others else None
+    first = min(with_primary, key=lambda d: (-d.rank, d.evaluator), default=None)
+    return first.primary if first is not None else None
 
 
 def check_headline(plan: DatasetPlan, choice: Choice) -> list[str]:
