@@ -7,7 +7,7 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
+from attrs import Factory, define, evolve
 
 from context_bench.protocols import Call, Governor, RowId
 from context_bench.records import REPORTED_CURRENCY, Usage
@@ -142,7 +142,7 @@ class Admission:
         if self.governors:
             identity = RowId(job.wiring.label, job.id.position, job.id.sample)
             call = Call(slot.number, slot.label, road.endpoint, identity, job.input_tokens, attempt - 1)
-        return Place(self, job, road, call)
+        return Place(self, job, row, road, call)
 
     def leave(self, slot: Slot, cost: float | None) -> None:
         """Count a call as ended."""
@@ -152,8 +152,7 @@ class Admission:
             self.in_flight[slot.number] -= 1
             if cost is not None:
                 self.cost[slot.number] = self.cost.get(slot.number, 0.0) + cost
-        if len(road.line):
-            road.line.move()
+        road.line.move()
 
     def retry(self, slot: Slot, error: BaseException, wait: float, *what: str, count: int = 1) -> None:
         """Count an attempt that is repeated so many seconds after an error, and what is waited for until then."""
@@ -226,30 +225,27 @@ def bill_of(governors: Iterable[Any]) -> Bill:
     return next((one.bill for one in governors if callable(getattr(one, "bill", None))), reported_cost)
 
 
+@define(eq=False)
 class Place:
     """Leave to make one call. It is given back once, by whoever ends the call first.
 
     The turns of a conversation that is asked turn by turn share the place, and each is admitted and settled as a call.
     """
 
-    # fmt: off
-    __slots__ = (
-        "_admission", "_admitted", "_call", "_cost", "_lock", "_open",
-        "_road", "_row", "_slot", "_talks", "_tokens", "_total", "_usage",
-    )
-    # fmt: on
+    _admission: Admission
+    _job: Job
+    _row: int
+    _road: Road
+    _call: Call | None
+    _admitted: list[Governor] = Factory(list)
+    _usage: Usage | None = None
+    _total: float | None = None
+    _open: Lock = Factory(Lock)
+    _lock: Lock = Factory(Lock)
 
-    def __init__(self, admission: Admission, job: Job, road: Road, call: Call | None) -> None:
-        self._admission, self._slot, self._road, self._call = admission, job.slot, road, call
-        self._row, self._tokens = job.id.pack(), job.input_tokens
-        self._open, self._lock = Lock(), Lock()
-        self._admitted: list[Governor] = []
-        self._usage: Usage | None = None
-        self._cost: float | None = None
-        self._total: float | None = None
-        self._talks = job.transcript is not None
-        if job.transcript is not None:
-            job.transcript.place = self
+    def __attrs_post_init__(self) -> None:
+        if self._job.transcript is not None:
+            self._job.transcript.place = self
 
     @property
     def has_governors(self) -> bool:
@@ -288,23 +284,21 @@ class Place:
     def note(self, output: Any) -> None:
         """Note what an output, or that of a turn, has used, with its cost where that is known."""
         usage = (Usage.read(output) if isinstance(output, Mapping) else None) or Usage()
-        cost = None
         if usage != Usage():
-            cost, _ = self._admission.bill(usage, models_of(self._slot, output))
-            usage = evolve(usage, cost=cost)
-        self._usage, self._cost = usage, cost
-        if cost is not None:
-            self._total = (self._total or 0.0) + cost
+            usage = evolve(usage, cost=self._admission.bill(usage, models_of(self._job.slot, output))[0])
+        self._usage = usage
+        if usage.cost is not None:
+            self._total = (self._total or 0.0) + usage.cost
 
     def answered(self, output: Any, seconds: float) -> None:
         """Learn from an output, and note its usage; that of a conversation is noted turn by turn."""
-        if not self._talks:
+        if self._job.transcript is None:
             self.note(output)
         found = Usage.read(output) if isinstance(output, Mapping) else None
         tokens = 0 if found is None else int((found.input_tokens or 0) + (found.output_tokens or 0))
         self._road.answered()
         headers = output.get("headers") if isinstance(output, Mapping) else None
-        self._road.limiter.answered(seconds, tokens, headers, self._tokens)
+        self._road.limiter.answered(seconds, tokens, headers, self._job.input_tokens)
 
     def prove(self) -> None:
         """Take note that what was answered is an output: the endpoint is on trial no more."""
@@ -324,7 +318,7 @@ class Place:
                 return None
             trial, cause = self._road.trial, error.__cause__ or error
             left = trial.failed(self._row, wait_asked_for(cause) or error.pause, monotonic())
-            self._admission.retry(self._slot, cause, left, "to ask {} again", count=trial.is_over)
+            self._admission.retry(self._job.slot, cause, left, "to ask {} again", count=trial.is_over)
             return error.pause if trial.is_over else 0.0
         asked = wait_asked_for(error)
         if not self._admission.is_patient:
@@ -333,25 +327,24 @@ class Place:
         wait = pause(attempt, asked)
         if wait is None or attempt >= _MOST_REFUSALS:
             return None
-        self._admission.retry(self._slot, error, wait)
+        self._admission.retry(self._job.slot, error, wait)
         return wait
 
     def leave(self) -> None:
         """Give the place back."""
         if not self._open.acquire(blocking=False):
             return
-        self._admission.leave(self._slot, self._total)
+        self._admission.leave(self._job.slot, self._total)
         self._settle()
 
     def _settle(self) -> None:
         """Tell the governors that admitted the call what it has used, once."""
         with self._lock:
             admitted, self._admitted = self._admitted, []
-            usage, cost = self._usage, self._cost
-            self._usage = self._cost = None
+            usage, self._usage = self._usage, None
         for governor in admitted:
             assert self._call is not None
-            governor.settle(self._call, usage, cost)
+            governor.settle(self._call, usage, None if usage is None else usage.cost)
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -116,7 +116,7 @@ class Rates:
             self.tokens.settle(sent, tokens)
             self.tokens.rescale(self._estimates.learn(tokens, expected))
         for kind, advice in advice_in(headers).items():
-            self._paces[kind].advise(advice, sent, now)
+            self._paces[kind].advise(advice, sent)
         if self._frozen_at is not None and self._probe is not None and sent >= self._probe - _MOMENT:
             self._resume(now)
         self._creep(now)
@@ -128,7 +128,7 @@ class Rates:
         for pace in self._paces.values():
             pace.settle(sent, 0.0)
         for kind, advice in advice_in(headers).items():
-            self._paces[kind].advise(advice, sent, now)
+            self._paces[kind].advise(advice, sent)
             if asked is None and advice.remaining is not None and advice.remaining < 1:
                 asked = advice.reset
         asked = None if asked is None else min(asked, _LONGEST_FREEZE)
@@ -409,7 +409,7 @@ class Pace:
         self._set(pace if self._said is None or factor < 1.0 else min(pace, _TOLD_SHARE * self._said))
         return self.pace / before
 
-    def advise(self, advice: Advice, sent: float, now: float) -> None:
+    def advise(self, advice: Advice, sent: float) -> None:
         """Do as an endpoint says.
 
         Where it names no window, the longest time until all is there again stands for it, until that is refuted.
@@ -417,7 +417,6 @@ class Pace:
         Args:
             advice: What it says.
             sent: When the request was sent that it answers.
-            now: The moment.
         """
         left, reset = advice.remaining, advice.reset
         if left is not None and reset is not None:
