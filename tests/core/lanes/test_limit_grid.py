@@ -66,6 +66,18 @@ def test_a_limit_beside_the_grid_is_learned(limit: int, window: float, tokens: i
     assert found.is_good, found
 
 
+@pytest.mark.parametrize("latency", [0.1, 2.0, 10.0])
+def test_what_was_found_holds_again_where_more_was_refused_at_once(latency: float) -> None:
+    found = run(Server(1000, 10.0, "sliding"), 1.0, latency, "ratelimit", 100)
+    assert found.is_good, found
+
+
+def test_a_limit_that_is_used_up_faster_than_answers_tell_of_it_is_learned() -> None:
+    """What the headers say is older than the window when it is heard."""
+    found = run(Server(5000, 1.0, "sliding"), 50.0, 2.0, "ratelimit", 100)
+    assert found.is_good, found
+
+
 class Both:
     """A server with two limits: of requests and of tokens."""
 

@@ -65,7 +65,6 @@ class Rates:
         self._latest = self._changed_at = 0.0
         self._released: list[float] = []  # moments at which it let go, with a window known
         self._guessed: tuple[float, tuple[float, float]] | None = None  # a window, and from when to when it was filled
-        self._ceiling: float | None = None
         self._step, self._patience, self._crept = _STEP, _PATIENCE, 1.0
         self._is_unsure = self._is_beyond = False
         self._latency, self._refusal_seconds = 0.0, 0.05
@@ -228,7 +227,6 @@ class Rates:
         self._guessed = guessed = guessed or self._guessed
         assert guessed is not None
         window, span = guessed
-        self._ceiling = self.requests.sent.since(*span) / window
         for pace in self._paces.values():
             amount = pace.sent.since(*span)
             if amount > 0:
@@ -250,9 +248,7 @@ class Rates:
             if self.requests.sent.since(since - _MOMENT, until) >= _MANY_ENOUGH and again - mark > _SPAN * window:
                 break
             since = mark
-        requests = self.requests.sent.since(since - _MOMENT, until)
-        self._is_unsure = requests < 2 * _FEW
-        self._ceiling = max(requests, 0.5) / max(again - since, 1e-3)
+        self._is_unsure = self.requests.sent.since(since - _MOMENT, until) < 2 * _FEW
         return since - _MOMENT, until
 
     def _refute(self, again: float) -> None:
@@ -271,7 +267,6 @@ class Rates:
         span = self._mean_until(again, window)
         if self._guessed is not None and self._released and frozen_at - self._cycle > _RARE * window:
             # The window holds what it held: one request came too early, or another one too late.
-            self._ceiling = _FALL_OF_RARE * (self.requests.pace or 0.0) / self._crept
             self._scale(min(_FALL_OF_RARE, _NEAR / self._crept))
             return
         seconds = max(span[1] - span[0], 1e-3)
@@ -280,22 +275,20 @@ class Rates:
         self._scale(min(_FALL, max(least, *shares)))
 
     def _creep(self, now: float) -> None:
-        """Give a little more after a quiet time: soon up to what was found, later beyond it, and soon again while that lasts."""
-        pace, ceiling = self.requests.pace, self._ceiling
+        """Give a little more after a quiet time, and soon again while that lasts."""
+        pace = self.requests.pace
         if self._frozen_at is not None or pace is None:
             return
-        is_below = ceiling is not None and pace < _NEAR * ceiling
-        beyond = _SHORTEST_PATIENCE if self._is_beyond else self._patience
-        patience = 1.0 if is_below or self._is_unsure else beyond
+        patience = _SHORTEST_PATIENCE if self._is_beyond else self._patience
+        if self._is_unsure:
+            patience = 1.0
         quiet = patience * max(1.0, self._window or 1.0, 2.0 * self._latency if patience > 1.0 else 0.0)
         if now - self._changed_at < max(quiet, _QUIET_REQUESTS / pace):
             return
         self._changed_at = now
         factor = 1.0 + self._step
-        if not is_below:
-            self._step = min(_LARGEST_STEP, (2.0 if self._is_beyond else 1.5) * self._step)
-            self._is_beyond = True
-        self._crept = self._scale(factor)
+        self._step = min(_LARGEST_STEP, (2.0 if self._is_beyond else 1.5) * self._step)
+        self._crept, self._is_beyond = self._scale(factor), True
 
     def _scale(self, factor: float) -> float:
         """Give more or less of both kinds; return what that came to, where one of them may have no more."""
