@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from random import Random
-from tempfile import TemporaryFile
 from threading import Thread
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -96,6 +95,8 @@ class Feed:
         if self._order != "system" or len(self._slots) == 1:
             yield from self._pass(self._slots, self._read())
             return
+        from tempfile import TemporaryFile
+
         with TemporaryFile("w+", encoding="utf-8", newline="\n") as spool:
             for number, slot in enumerate(self._slots):
                 yield from self._pass([slot], _again(spool) if number else _keep(self._read(), spool))
