@@ -8,11 +8,10 @@ from typing import Any
 
 from context_bench.bench.provenance import told_of
 from context_bench.errors import UnknownNameError
-from context_bench.metrics.registry import metrics_for, recalled, stored_metrics, with_declarations
+from context_bench.metrics.registry import RunMetric, metrics_for, recalled, stored_metrics
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
-from context_bench.protocols import Metric
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
 from context_bench.runs import open_run
@@ -50,7 +49,7 @@ def read_result(
         config = recorded["config"]
         labels = store.labels()
         metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
-        fields = [getattr(metric.metric, "score_field", "score") for metric in map(with_declarations, metrics)]
+        fields = [getattr(metric.metric, "score_field", "score") for metric in metrics]
         declared = [key for label in labels for key in label.keys]
         told = {
             "request": config,
@@ -66,7 +65,7 @@ def read_result(
 
 def _metrics_of(
     store: RunReader, catalog: Catalog | None, score_field: str | None, threshold: float | None
-) -> tuple[list[Metric], list[str]]:
+) -> tuple[list[RunMetric], list[str]]:
     """Return the metrics that a run recorded, those that cannot be had now as it keeps them, and what to tell of that."""
     if catalog is None:
         catalog = discover(PluginSettings.read(environ=os.environ))

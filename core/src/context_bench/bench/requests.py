@@ -37,10 +37,9 @@ from context_bench.bench.parameters import (
     whole,
 )
 from context_bench.errors import ConfigurationError
-from context_bench.metrics.registry import metrics_for
+from context_bench.metrics.registry import RunMetric, metrics_for
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.wiring import Choice
-from context_bench.protocols import Metric
 
 if TYPE_CHECKING:
     from context_bench.runner.job_source import Selection
@@ -286,7 +285,7 @@ class Request:
         if not self.keep_examples:
             raise ConfigurationError(f"{reason}: its examples must be kept (leave --no-store-examples out).")
 
-    def metrics_of(self, catalog: Catalog) -> list[Metric]:
+    def metrics_of(self, catalog: Catalog) -> list[RunMetric]:
         """Return the metrics of the run.
 
         Raises:

@@ -38,7 +38,7 @@ from context_bench.metrics.registry import RunMetric, metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.settings import PluginSettings
-from context_bench.protocols import Metric, Tokenizer
+from context_bench.protocols import Tokenizer
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, bill_of
@@ -631,7 +631,7 @@ def _require_everything(request: Request) -> None:
                 )
 
 
-def check_metrics(metrics: Sequence[Metric], planner: Planner, streams: Sequence[Stream]) -> None:
+def check_metrics(metrics: Sequence[RunMetric], planner: Planner, streams: Sequence[Stream]) -> None:
     """Find a misspelt score before the first example, where every label and key is known by then.
 
     Raises:
@@ -641,7 +641,7 @@ def check_metrics(metrics: Sequence[Metric], planner: Planner, streams: Sequence
     if ANY_KEY in known or any(stream.label is None for stream in streams):
         return
     for metric in metrics:
-        check_score_field(metric.metric if isinstance(metric, RunMetric) else metric, (), known)
+        check_score_field(metric.metric, (), known)
 
 
 def now() -> str:

@@ -126,10 +126,6 @@ def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]
     return [component for component in components if set(tags) <= set(component.said.tags)]
 
 
-def _scored_by(component: Component, catalog: Catalog) -> dict[str, Any]:
-    return {"scored_by": list(scorers(component, catalog))} if component.kind == "datasets" else {}
-
-
 def _wiring(catalog: Catalog, dataset: str) -> dict[str, Any]:
     from context_bench.cli.explain import explain_wiring
     from context_bench.plugins.wiring import Choice
@@ -188,7 +184,8 @@ def _group(kind: str) -> click.Group:
     def list_components(as_json: bool, catalog: Catalog, tags: tuple[str, ...] = ()) -> None:
         components = _tagged(list(catalog.of_kind(kind)), tags)
         if as_json:
-            write_json([describe(component) | _scored_by(component, catalog) for component in components])
+            of = [{"scored_by": list(scorers(one, catalog))} if kind == "datasets" else {} for one in components]
+            write_json([describe(component) | scored for component, scored in zip(components, of)])
         elif not components:
             say(f"No {kind} are installed.")
         elif kind == "datasets":

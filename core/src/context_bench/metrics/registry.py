@@ -68,7 +68,7 @@ def metrics_for(
     without: Iterable[str] = (),
     score_field: str = "score",
     threshold: float = 0.7,
-) -> list[Metric]:
+) -> list[RunMetric]:
     """Return the metrics of a run.
 
     Args:
@@ -98,7 +98,7 @@ def metrics_for(
             found = [metric if before.component == metric.component else before for before in found]
         else:
             found.append(metric)
-    return list(found)
+    return found
 
 
 def active_metrics(
@@ -121,7 +121,7 @@ def active_metrics(
 
 def stored_metrics(
     catalog: Catalog, recorded: Sequence[Mapping[str, Any]], changes: Mapping[str, Any]
-) -> tuple[list[Metric], list[Mapping[str, Any]]]:
+) -> tuple[list[RunMetric], list[Mapping[str, Any]]]:
     """Return the metrics that a run recorded, and the records of those that cannot be had now, each with a ``reason``.
 
     Args:
@@ -129,7 +129,7 @@ def stored_metrics(
         recorded: What the run file keeps of each.
         changes: Options that take the place of recorded ones, for metrics that have them.
     """
-    found: list[Metric] = []
+    found: list[RunMetric] = []
     absent: list[Mapping[str, Any]] = []
     for entry in recorded:
         name = entry["component"]
@@ -236,7 +236,7 @@ def _value(key: str, found: Any) -> SummaryValue:
 
 
 def metrics_record(
-    metrics: Sequence[Metric],
+    metrics: Sequence[RunMetric],
     summary: Mapping[str, Mapping[str, Any]] | None = None,
     said: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
@@ -247,12 +247,8 @@ def metrics_record(
         summary: Their values by key, by system.
         said: Which keys each of them gave, by its name.
     """
-    record: dict[str, Any] = {
-        "metrics": [
-            {**metric.to_dict(), "keys": list((said or {}).get(metric.name, ()))}
-            for metric in map(with_declarations, metrics)
-        ]
-    }
+    keys = said or {}
+    record: dict[str, Any] = {"metrics": [{**one.to_dict(), "keys": list(keys.get(one.name, ()))} for one in metrics]}
     return record if summary is None else {**record, "summary": _kept(summary)}
 
 
