@@ -323,8 +323,8 @@ class RunOptions(DeclaredOptions):
             cards = [one.name for one in components if _is_card(one)]
             entries = [_entry(one) for one in components if not _is_card(one)]
             if cards:
-                told = f"{', '.join(sorted(cards))}. `context-bench datasets show NAME` tells of each"
-                entries.append(("by name", told))
+                names = ", ".join(sorted(cards))
+                entries.append(("by name", f"{names}. `context-bench datasets show NAME` tells of each"))
             if entries:
                 with formatter.section(f"Installed {kind}"):
                     formatter.write_dl(entries)
@@ -390,12 +390,12 @@ def with_declared_flags(catalog: Catalog, request: Request, flags: Mapping[str, 
     """Return a request with the declared flags that were given, as options of the components that have them."""
     from context_bench.bench.run_parts import with_flags_of_parts
 
-    options = {name: dict(given) for name, given in request.options.items()}
+    options = dict(request.options)
     values = flag_values(flags)
     for component in catalog.of_kind("evaluators"):
-        for option in component.said.options.values():
-            if option.flag and option.flag in values and component.called_by_id().state == OK:
-                options.setdefault(component.name, {})[option.name] = values[option.flag]
+        given = options_given(component, values)
+        if given and component.called_by_id().state == OK:
+            options[component.name] = {**options.get(component.name, {}), **given}
     datasets = tuple(_dataset_with_flags(catalog, spec, values) for spec in request.datasets)
     return with_flags_of_parts(catalog, evolve(request, options=options, datasets=datasets), values)
 
@@ -403,11 +403,15 @@ def with_declared_flags(catalog: Catalog, request: Request, flags: Mapping[str, 
 def _dataset_with_flags(catalog: Catalog, spec: Any, values: Mapping[str, Any]) -> Any:
     """Return a dataset with the flags that were given and that it takes; what its own spec says comes first."""
     for component in catalog.named("datasets", spec.name):
-        for option in component.said.options.values():
-            if not option.flag or option.flag not in values:
-                continue
-            if option.name == "split":
-                spec = evolve(spec, split=spec.split or values[option.flag])
+        for name, value in options_given(component, values).items():
+            if name == "split":
+                spec = evolve(spec, split=spec.split or value)
             else:
-                spec = evolve(spec, options={option.name: values[option.flag], **spec.options})
+                spec = evolve(spec, options={name: value, **spec.options})
     return spec
+
+
+def options_given(component: Component, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a component whose flags were given."""
+    declared = component.said.options.items()
+    return {name: values[option.flag] for name, option in declared if option.flag and option.flag in values}

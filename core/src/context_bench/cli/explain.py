@@ -11,7 +11,6 @@ from attrs import evolve
 
 from context_bench.bench.builders import derived_lines, describe_dataset, find_dataset, oracles
 from context_bench.bench.parameters import parse_dataset
-from context_bench.bench.planner import known_hooks
 from context_bench.bench.project import flags_over, project_request
 from context_bench.bench.requests import Request
 from context_bench.cli.commands import CommandGroup, json_option, open_catalog, plugin_option, project_option
@@ -59,6 +58,8 @@ def wiring(
 
     Nothing is imported. The exit code is 2 when a run on this dataset would stop.
     """
+    from context_bench.bench.planner import known_hooks
+
     project = load_project(project_path)
     catalog = open_catalog(plugin_switches, project, flags["without"])
     request = flags_over(project_request(project, catalog), flags)
@@ -77,6 +78,8 @@ def wiring(
 
 def show_run(catalog: Catalog, request: Request, parts: Mapping[str, Any], plans: Iterable[DatasetPlan]) -> None:
     """Write what a run would use and do: its parts, what is derived, its plans, its hooks, and who reads gold."""
+    from context_bench.bench.planner import known_hooks
+
     for name, part in parts.items():
         options = ", ".join(f"{key}={value}" for key, value in part["options"].items())
         say(f"run part {styled(name, bold=True)}: {part['kind']}{f' ({options})' if options else ''}")

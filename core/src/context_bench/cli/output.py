@@ -9,7 +9,7 @@ from typing import Any, TextIO, cast
 
 import click
 
-from context_bench.cli.commands import flag_values
+from context_bench.cli.commands import flag_values, options_given
 from context_bench.console import Screen, say, tell
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix
@@ -89,7 +89,7 @@ def _reporter(catalog: Catalog, name: str, flags: Mapping[str, Any], own: Mappin
     component = catalog.find("reporters", name)
     declared = component.said.options
     options = {option: value for option, value in (own or {}).items() if option in declared}
-    reporter = build(component, {**options, **_given(component, flags)})
+    reporter = build(component, {**options, **options_given(component, flags)})
     if not isinstance(reporter, Reporter):
         raise ConfigurationError(f"Reporter {name} is no reporter: it has no name or no write().")
     return reporter
@@ -112,18 +112,11 @@ def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) ->
     """
     values, codes = flag_values(flags), [0]
     for component in _extending(catalog, "run"):
-        given = _given(component, values)
-        if given:
+        if given := options_given(component, values):
             options = read_options(component.said.options, given, f"command {component.name}")
             code = _called(component, result, **options)
             codes.append(code if isinstance(code, int) else 0)
     return max(codes)
-
-
-def _given(component: Component, flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a component whose flags were given."""
-    declared = component.said.options.items()
-    return {name: flags[option.flag] for name, option in declared if option.flag and option.flag in flags}
 
 
 def _extending(catalog: Catalog, what: str) -> list[Component]:
