@@ -227,11 +227,13 @@ def _quoted(names: tuple[str, ...]) -> str:
 
 def project_file() -> str:
     """Return the page of the project file with the keys of [run] as the parameters of a request declare them."""
-    lines = ["", "| key | type | flag | |", "|---|---|---|---|"]
+    lines = ["", "| key | type | flag | in keys | |", "|---|---|---|---|---|"]
     for one in PARAMETERS.values():
         if one.key is not None and one.key.startswith("run."):
             flag = f"`{one.flags[0]}`" if one.flags else ""
-            lines.append(f"| `{one.key.removeprefix('run.')}` | {one.kind.written} | {flag} | {one.help} |")
+            lines.append(
+                f"| `{one.key.removeprefix('run.')}` | {one.kind.written} | {flag} | {'yes' if one.keyed else ''} | {one.help} |"
+            )
     before, _, rest = (
         (ROOT / "docs" / "reference" / "project-file.md").read_text(encoding="utf-8").partition(RUN_BEGINS)
     )

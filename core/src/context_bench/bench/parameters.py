@@ -74,6 +74,8 @@ class Parameter:
         python: Its name in ``evaluate()``; None where that has another way to say it.
         told: What ``evaluate()`` says of it; empty takes ``help``.
         commands: The commands that take its flags.
+        keyed: Whether the key of a response or score depends on it: with another value a row is asked or scored anew.
+        secret: Whether parts of it may be secret; its kind takes them out of what is stored.
         stored: Whether a run file keeps it.
         usual: What the command line takes where nobody says anything; None for the default.
     """
@@ -88,6 +90,8 @@ class Parameter:
     python: str | None = ""
     told: str = ""
     commands: tuple[str, ...] = PLANNED
+    keyed: bool = False
+    secret: bool = False
     stored: bool = True
     usual: Any = None
     name: str = ""

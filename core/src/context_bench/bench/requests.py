@@ -71,12 +71,16 @@ class Request:
             "A system or several: objects with ``name`` and ``process``, functions, or specs such as "
             '``"bm25:ratio=0.3"``.'
         ),
+        keyed=True,
+        secret=True,
     )
     system_defaults: Mapping[str, Any] = parameter(
         table(),
         "Options of every system given as a spec that has them and gives none itself.",
         key="systems.defaults",
         stored=False,  # systems hold them once they are settled, and take secrets out
+        keyed=True,
+        secret=True,
     )
     datasets: tuple[Any, ...] = parameter(
         several_datasets(),
@@ -84,6 +88,8 @@ class Request:
         *("--dataset SPEC", "-d"),
         key="datasets",
         told="Several datasets: specs, or iterables by label.",
+        keyed=True,
+        secret=True,
     )
     fields: Mapping[str, str] = parameter(
         pairs(),
@@ -91,20 +97,28 @@ class Request:
         "--field TARGET=SOURCE",
         key=None,
         told='Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.',
+        keyed=True,
     )
     inputs: tuple[str, ...] = parameter(
         _NAMES,
         "A field of the examples that named systems may see besides the usual ones; gold answers stay home.",
         "--input NAME",
+        keyed=True,
     )
     reader: SystemSpec | None = parameter(
-        one_system(), "System that follows each context transformer.", "--reader SPEC", key="reader"
+        one_system(),
+        "System that follows each context transformer.",
+        "--reader SPEC",
+        key="reader",
+        keyed=True,
+        secret=True,
     )
     baseline: Any = parameter(
         one_system(is_label=True),
         "The system that the others are held against: the label of one of them, or a spec or address of one more.",
         "--baseline LABEL",
         key="baseline",
+        secret=True,
     )
     reference: Any = parameter(
         one_system(is_label=True),
@@ -112,6 +126,7 @@ class Request:
         "--reference-from LABEL",
         key="reference-from",
         python="reference_from",
+        secret=True,
     )
     limit: int | None = parameter(
         whole(), "At most N examples of each dataset.", *("-n N", "--limit", "--max-examples"), python="max_examples"
@@ -184,13 +199,20 @@ class Request:
         pairs(), "A prefix for the score keys of an evaluator, by its name.", "--prefix NAME=PREFIX"
     )
     options: Mapping[str, Mapping[str, Any]] = parameter(
-        evaluator_options(), "Options of evaluators, by name.", key="evaluators"
+        evaluator_options(),
+        "Options of evaluators, by name.",
+        key="evaluators",
+        keyed=True,
+        secret=True,
     )
     parts: tuple[str, ...] = parameter(
         _NAMES, "A run part to use: a preparer, governor or controller that a package brings.", "--part NAME"
     )
     part_options: Mapping[str, Mapping[str, Any]] = parameter(
-        evaluator_options("run_parts"), "Options of run parts, by name.", key="run-parts"
+        evaluator_options("run_parts"),
+        "Options of run parts, by name.",
+        key="run-parts",
+        secret=True,
     )
     hooks: tuple[str, ...] = parameter(
         _NAMES,
