@@ -386,21 +386,10 @@ class Completeness:
 
 
 _COLUMNS = (
-    *(
-        "system",
-        "dataset",
-        "reference",
-        "is_extra",
-        "position",
-        "sample",
-        "example_id",
-        "response",
-        "headline",
-        "score",
-    ),
-    *("scores", "details", "unscored", "errors", "input_tokens", "prompt_tokens", "response_tokens", "context_tokens"),
-    *("reported_tokens", "baseline_tokens", "tokens_saved", "cost", "cost_source", "latency", "system_latency"),
-    "metadata",
+    *("system", "dataset", "reference", "is_extra", "position", "sample", "example_id", "response", "headline"),
+    *("score", "scores", "details", "unscored", "errors", "input_tokens", "prompt_tokens", "response_tokens"),
+    *("context_tokens", "reported_tokens", "baseline_tokens", "tokens_saved", "cost", "cost_source", "latency"),
+    *("system_latency", "metadata"),
 )
 
 
