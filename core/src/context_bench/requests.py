@@ -26,7 +26,7 @@ from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.catalog import Catalog
 from context_bench.runner.job_source import chosen
-from context_bench.runner.systems import endpoint_of, with_conversations
+from context_bench.runner.parts import endpoint_of, with_conversations
 from context_bench.runs import Run
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.runner.conversation import conversation_output
-from context_bench.runner.systems import with_conversations
+from context_bench.runner.parts import with_conversations
 
 TALK = {"id": "t", "multi_turn": True, "turns": ["one", "two"], "answer": "TWO"}
 PLAIN = {"id": "p", "question": "three", "answer": "THREE"}

@@ -30,10 +30,15 @@ from context_bench.plugins.loading import load, read_options
 from context_bench.plugins.wiring import DatasetFacts
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.runner.job_source import bounded
-from context_bench.runner.parts import COLUMNS, EVERYTHING, INPUT, Slot, Stream, gold_sources
-from context_bench.runner.systems import (
+from context_bench.runner.parts import (
+    COLUMNS,
+    EVERYTHING,
+    INPUT,
     Chain,
+    Slot,
+    Stream,
     close_systems,
+    gold_sources,
     max_tokens_of,
     model_of,
     steps_of_system,

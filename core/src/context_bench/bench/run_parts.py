@@ -28,8 +28,7 @@ from context_bench.protocols import (
 )
 from context_bench.records import EvalRow, Usage
 from context_bench.runner.admission import bill_of
-from context_bench.runner.parts import Slot
-from context_bench.runner.systems import models_of
+from context_bench.runner.parts import Slot, models_of
 from context_bench.secrecy import without_secrets
 from context_bench.store.runfile import RunFile
 

@@ -43,9 +43,17 @@ from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, bill_of
 from context_bench.runner.job_source import Feed, bounded
-from context_bench.runner.parts import Slot, Stream, gold_among, is_slow
+from context_bench.runner.parts import (
+    Slot,
+    Stream,
+    close_systems,
+    endpoint_of,
+    gold_among,
+    is_slow,
+    takes_turns,
+    usual_workers,
+)
 from context_bench.runner.stopping import Breaker, Failures, Signals, Stop
-from context_bench.runner.systems import close_systems, endpoint_of, takes_turns, usual_workers
 from context_bench.runner.work import Loop, Workbench
 from context_bench.secrecy import is_redacted
 from context_bench.store.reader import told_as_damage

@@ -11,9 +11,8 @@ from attrs import Factory, define, evolve
 
 from context_bench.protocols import Call, Governor, RowId
 from context_bench.records import REPORTED_CURRENCY, Usage
-from context_bench.runner.parts import Job, Slot
+from context_bench.runner.parts import Bill, Job, Slot, endpoint_of, models_of, reported_cost, steps_of_system
 from context_bench.runner.stopping import Stop, message_of
-from context_bench.runner.systems import Bill, endpoint_of, models_of, reported_cost, steps_of_system
 
 if TYPE_CHECKING:
     import asyncio

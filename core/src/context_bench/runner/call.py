@@ -18,9 +18,8 @@ from attrs import Factory, define
 
 from context_bench.errors import CallRefusedError
 from context_bench.runner.admission import Admission, AskAgainError, PauseEndedError, Place
-from context_bench.runner.parts import Job, Scorer
+from context_bench.runner.parts import Answer, Job, Scorer, Timing
 from context_bench.runner.stopping import Raised, Stop, call_on, guarded, is_ours
-from context_bench.runner.systems import Answer, Timing
 from context_bench.runner.work import Workbench
 from context_bench.store.rows import StoredRow
 

@@ -16,8 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from context_bench.records import Usage
-from context_bench.runner.parts import async_way
-from context_bench.runner.systems import Measured, Timing, take_apart, takes_turns
+from context_bench.runner.parts import Measured, Timing, async_way, take_apart, takes_turns
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import RowId, response_key

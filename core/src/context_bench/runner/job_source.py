@@ -18,9 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from attrs import define, evolve, field, frozen
 
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
-from context_bench.runner.parts import Job, LabelWiring, Slot, Stream, shown
+from context_bench.runner.parts import Job, LabelWiring, Slot, Stream, shown, takes_turns
 from context_bench.runner.stopping import Raised, guarded, message_of
-from context_bench.runner.systems import takes_turns
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
 from context_bench.store.rows import StoredExample

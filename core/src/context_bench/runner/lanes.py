@@ -19,10 +19,9 @@ from attrs import evolve
 
 from context_bench.records import Failure
 from context_bench.runner.call import Ticket, adrive, drive
-from context_bench.runner.parts import Job, LabelWiring, Scorer, is_async, scorers_of, slow_scorers
+from context_bench.runner.parts import Job, LabelWiring, Scorer, Timing, is_async, scorers_of, slow_scorers
 from context_bench.runner.scoring import Later, claim
 from context_bench.runner.stopping import call_on
-from context_bench.runner.systems import Timing
 from context_bench.runner.threads import EventLoop, Finished, Threads, Window, Writer
 from context_bench.store.rows import StoredRow
 

@@ -18,9 +18,8 @@ from attrs import Factory, define, evolve
 
 from context_bench.errors import WiringError
 from context_bench.records import Failure
-from context_bench.runner.parts import Job, Scorer, async_way, takes_batches
+from context_bench.runner.parts import Answer, Job, Scorer, async_way, takes_batches
 from context_bench.runner.stopping import Raised, Stop, failure_of, guarded, is_ours
-from context_bench.runner.systems import Answer
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import score_key

@@ -17,13 +17,24 @@ from typing import Any
 
 from attrs import Factory, define, evolve
 
-from context_bench.messages import as_sent
 from context_bench.records import Failure, Usage
 from context_bench.runner.admission import Admission, AskAgainError, is_refusal
-from context_bench.runner.parts import Job, LabelWiring, Slot, needs_lanes, scorers_of
+from context_bench.runner.parts import (
+    Answer,
+    Bill,
+    Job,
+    LabelWiring,
+    Measured,
+    Slot,
+    Timing,
+    models_of,
+    needs_lanes,
+    reported_cost,
+    scorers_of,
+    take_apart,
+)
 from context_bench.runner.scoring import Scoring, scores_only
 from context_bench.runner.stopping import Interruption, Signals, add_attempts, is_ours
-from context_bench.runner.systems import Answer, Bill, Measured, Timing, models_of, reported_cost, take_apart
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import output_key
@@ -274,7 +285,11 @@ class Workbench:
         return count_fields(self._tokenizer, self._told(example, output), self._counted)
 
     def _told(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> Mapping[str, Any]:
-        return as_sent(example, output) if self._is_of_prompt and "messages" in example else {**example, **output}
+        if not self._is_of_prompt or "messages" not in example:
+            return {**example, **output}
+        from context_bench.messages import as_sent
+
+        return as_sent(example, output)
 
     def _response_tokens(self, output: Mapping[str, Any], usage: Usage | None) -> int:
         if usage is not None and usage.output_tokens is not None:
