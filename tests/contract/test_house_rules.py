@@ -194,6 +194,24 @@ def test_a_run_on_the_callers_thread_does_without_an_event_loop(tmp_path: Path) 
     assert "asyncio" not in modules_of_a_run(tmp_path)  # whose import takes as long as all of core's
 
 
+def test_a_plain_run_loads_no_package_that_has_nothing_to_do_in_it(tmp_path: Path) -> None:
+    """What stands below every table, watches every run or is a usual metric is loaded; what that would take along is not."""
+    if find_spec("context_bench_needle") is None:
+        pytest.skip("a plain run needs the package context-bench-needle")
+    from context_bench.plugins.discovery import discover
+    from context_bench.plugins.settings import PluginSettings
+
+    used = {"context_bench_needle", "context_bench_answer_quality"}
+    used |= {
+        str(component.target).partition(":")[0].partition(".")[0]
+        for component in discover(PluginSettings())
+        if component.kind in ("hooks", "metrics") or component.said.extends == "table"
+    }
+    loaded = {name.partition(".")[0] for name in modules_of_a_run(tmp_path)}
+    assert {name for name in loaded if name.startswith("context_bench_")} <= used
+    assert loaded.isdisjoint({"numpy", "scipy", "httpx"})
+
+
 def test_a_ratchet_is_never_below_its_goal_unless_the_goal_is_reached() -> None:
     for name, ratchet in ratchets().items():
         assert set(ratchet) >= {"rule", "ratchet", "goal"}, name

@@ -271,7 +271,7 @@ def test_the_states_are_those_of_the_catalog(tables: Tables) -> None:
 def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugins: None) -> None:
     from context_bench import evaluate
     from context_bench.plugins.discovery import discover
-    from context_bench.table_columns import columns
+    from context_bench.results import columns
 
     page = tables("reference/metrics-and-scores.md")
     pytest.importorskip("context_bench_cost", reason="the page tells of the metrics of money")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from context_bench.console import json_text
-from context_bench.results import EvalResult, row_to_dict, strict
-from context_bench.table_columns import notes, one_line, score_table, table
+from context_bench.results import EvalResult, notes, one_line, row_to_dict, score_table, strict, table
 
 if TYPE_CHECKING:
     from rich.table import Table

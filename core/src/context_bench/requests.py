@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
-from context_bench.bench.entries import secrecy_of
-from context_bench.bench.parameters import SystemSpec
+from context_bench.bench.parameters import SystemSpec, secrecy_of
 from context_bench.bench.requests import Request
 from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError

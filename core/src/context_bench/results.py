@@ -1,17 +1,20 @@
-"""The result of a run: its rows, read lazily from the run file, and what they add up to."""
+"""The result of a run: its rows, read lazily from the run file, what they add up to, and the columns that people see of it."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from attrs import frozen
+
 from context_bench.errors import ConfigurationError
-from context_bench.metrics.registry import with_declarations
-from context_bench.metrics.summary import ChosenRows, summarise
+from context_bench.metrics.registry import NESTED, SCORES, SOURCES, ChosenRows, summarise, with_declarations
+from context_bench.plugins.component_metadata import SummaryValue
 from context_bench.protocols import Metric
-from context_bench.records import Completeness, EvalRow, flatten, row_to_dict
+from context_bench.records import AGREEMENT, ANY_KEY, Completeness, EvalRow, flatten, row_to_dict
 from context_bench.runs import StoredRows, completeness_of
 
 __all__ = ["EvalResult", "StoredRows", "row_to_dict", "strict"]
@@ -92,19 +95,19 @@ class EvalResult:
         Args:
             everything: Whether to give also what the table of the terminal leaves out.
         """
-        from context_bench.table_columns import table
+        from context_bench.results import table
 
         return table(self, everything)
 
     def score_table(self) -> tuple[list[str], list[list[str]]]:
         """Return headings and lines of the scores below the headline; no lines mean that the headline is all there is."""
-        from context_bench.table_columns import score_table
+        from context_bench.results import score_table
 
         return score_table(self)
 
     def notes(self) -> list[str]:
         """Return what a reader must know beside the numbers, a line each."""
-        from context_bench.table_columns import notes
+        from context_bench.results import notes
 
         return list(notes(self))
 
@@ -201,3 +204,226 @@ def strict(value: Any) -> Any:
     if value is None or isinstance(value, bool | int):
         return value
     return str(value)
+
+
+@frozen
+class Column:
+    """One column of the summary.
+
+    Attributes:
+        key: Summary key.
+        heading: What stands above it.
+        form: One of :data:`~context_bench.plugins.manifest.FORMATS`.
+    """
+
+    key: str
+    heading: str
+    form: str = "number"
+
+    def text(self, values: Mapping[str, Any]) -> str:
+        """Return the value of a system as text; a dash when there is none."""
+        value = values.get(self.key)
+        source = values.get(SOURCES, {}).get(self.key, {"covered": 1.0})
+        if source["covered"] < 1:
+            return f"- ({100 * source['covered']:.0f} %)"
+        return "-" if value is None else _FORMS[self.form](value)
+
+
+def columns(result: EvalResult, everything: bool = False) -> list[Column]:
+    """Return the columns for a result: those that some system has a value for, in the order that metrics declare.
+
+    Args:
+        result: The result.
+        everything: Whether to show also what a table leaves to files.
+    """
+    declared = {key: value for metric in result.metrics for key, value in metric.values.items()}
+    keys = dict.fromkeys(key for values in result.summary.values() for key in values if key not in NESTED)
+    keys |= dict.fromkeys(key for values in result.summary.values() for key in values.get(SOURCES, ()))
+    found = [(_pattern(declared, key), key) for key in keys]
+    patterns = [pattern for pattern, _ in found]
+    shown = []
+    for pattern, key in found:
+        value = declared.get(pattern, SummaryValue(key, "score"))
+        is_alone = pattern.endswith("*") and patterns.count(pattern) == 1  # one dataset is the whole
+        if not is_alone and (everything or not value.detail):
+            heading = value.heading.replace("*", key[len(pattern) - 1 :])
+            shown.append((value.order, Column(key, heading, value.format)))
+    return [column for _, column in sorted(shown, key=lambda pair: pair[0])]
+
+
+def _pattern(declared: Mapping[str, SummaryValue], key: str) -> str:
+    """Return the declared key that a key is; itself when nothing declares it."""
+    if key in declared:
+        return key
+    return next((name for name in declared if name.endswith("*") and key.startswith(name[:-1])), key)
+
+
+def table(result: EvalResult, everything: bool = False) -> tuple[list[str], list[list[str]]]:
+    """Return headings and lines of the summary, the system first."""
+    shown = columns(result, everything)
+    lines = [[system, *(column.text(values) for column in shown)] for system, values in result.summary.items()]
+    return ["system", *(column.heading for column in shown)], lines
+
+
+def score_table(result: EvalResult) -> tuple[list[str], list[list[str]]]:
+    """Return headings and lines of the scores below the headline: the mean of each system, and how many rows have none.
+
+    No lines mean that the headline is all there is. A score that no row of any system has is left to the warnings.
+    """
+    headlines = {name for names in headlines_of(result) for name in names}
+    headlines |= {f"{AGREEMENT}{name}" for name in headlines}
+    by_system = [values[SCORES] for values in result.summary.values()]
+    names = {(key, evaluator): None for scores in by_system for evaluator in scores for key in scores[evaluator]}
+    lines, missing = [], []
+    for key, evaluator in names:
+        found = [scores.get(evaluator, {}).get(key, _NONE) for scores in by_system]
+        if key not in headlines and any(score["n"] - score["failed"] for score in found):
+            means = [_FORMS["score"](score["mean"]) if score["n"] else "-" for score in found]
+            lines.append([key, evaluator.rpartition("/")[2].strip(ANY_KEY), *means])
+            missing.append(sum(score["unscored"] for score in found))
+    headings = ["score", "by", *result.summary]
+    if not any(missing):
+        return headings, lines
+    return [*headings, "unscored"], [[*line, str(count)] for line, count in zip(lines, missing)]
+
+
+_NONE = {"n": 0, "failed": 0, "unscored": 0}
+
+
+def notes(result: EvalResult) -> Sequence[str]:
+    """Return what a reader must know beside the numbers, a line each."""
+    warnings = (f"Warning: {line}" for line in result.findings)
+    parts = (_scored(result), _counted(result), _compared(result), _billed(result), warnings)
+    return [*result.completeness.sentences, *(note for part in parts for note in part)]
+
+
+def _scored(result: EvalResult) -> Iterator[str]:
+    """Tell what the score is, and what else stands beside or in its place."""
+    field = result.config.get("score_field", "score")
+    headlines, agreements = headlines_of(result)
+    headlines = [field] if field != "score" else headlines
+    if headlines and (not agreements or any("mean_score" in values for values in result.summary.values())):
+        yield f"score is {', '.join(headlines)}; failed rows count as wrong, unscored rows are left out."
+    if agreements:
+        reference = result.config.get("reference", "the reference")
+        yield (
+            f"agreement is {', '.join(agreements)} against the response of {reference}, on the rows without a gold answer; "
+            f"the noise floor is {reference} asked twice, against itself."
+        )
+    for label in result.config.get("reads_gold", ()):
+        yield f"{label} reads gold: it is shown the right answers, and is no system to compare with."
+    if any(values.get("num_unscored") for values in result.summary.values()):
+        reasons: Counter[str] = Counter()
+        for row in result.rows:
+            if row.score is None and not row.failed:
+                reasons.update(list(dict.fromkeys(row.unscored.values())))
+        if reasons:
+            yield "Unscored: " + "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3)) + "."
+
+
+def _counted(result: EvalResult) -> Iterator[str]:
+    """Tell where token counts come from, where that is not the same for all systems and rows."""
+    found = {system: values.get(SOURCES, {}).get("cost_of_pass") for system, values in result.summary.items()}
+    sources = {system: source for system, source in found.items() if source is not None}
+    if len({source["source"] for source in sources.values()}) < 2 and all(s["covered"] == 1 for s in sources.values()):
+        return
+    words = {"reported": "as its endpoint reports them", "none": "not all from one source"}
+    told = "; ".join(
+        f"{system} {words.get(source['source'], 'counted by the tokenizer ' + source['source'])}"
+        for system, source in sources.items()
+    )
+    yield f"Tokens: {told}. Counts from different sources are neither added nor ranked; - (50 %): half the rows have one."
+
+
+def _compared(result: EvalResult) -> Iterator[str]:
+    """Tell what the savings are held against, and whose rows are left out."""
+    baseline, others = result.config.get("baseline"), result.config.get("baselines", {})
+    if not baseline:
+        return
+    missing = {
+        system: values.get("num_uncompared", values.get("num_rows", 0))
+        for system, values in result.summary.items()
+        if "tokens_saved" not in values or values.get("num_uncompared")
+    }
+    if not any("tokens_saved" in values for values in result.summary.values()):
+        yield f"Nothing could be compared with the baseline {baseline}: no row and its own report prompt tokens."
+        return
+    yield f"tokens saved: prompt tokens as the model's endpoint reports them, against {baseline}."
+    yield from (f"{system} is held against {other}." for system, other in others.items() if system != other)
+    for system, how in result.config.get("unpaired", {}).items():  # what it saves is not its own doing alone
+        own, theirs = (", ".join(f"{name} {_value(pair[side])}" for name, pair in how.items()) for side in (0, 1))
+        yield f"Not paired: {system} is asked with {own}, {others.get(system, baseline)} with {theirs}."
+    if missing:
+        yield f"Rows left out of that, because they or their baseline's report no prompt tokens: {_rows(missing)}."
+
+
+def _value(asked: Any) -> str:
+    return "unset" if asked is None else one_line(str(asked))
+
+
+def _billed(result: EvalResult) -> Iterator[str]:
+    """Tell what the money is, and whose rows are left out."""
+    if not any("cost" in values for values in result.summary.values()):
+        return
+    date = f" of {result.config['prices_date']}" if "prices_date" in result.config else ""
+    yield (
+        f"cost is in {result.config.get('currency', 'USD')}: as the endpoint reports it, else by the given prices{date}, "
+        "cached and uncached tokens each at theirs."
+    )
+    unpriced = {label: values["num_unpriced"] for label, values in result.summary.items() if values.get("num_unpriced")}
+    if unpriced:
+        yield f"Answered rows without a known cost, left out of it: {_rows(unpriced)}."
+
+
+def _rows(counts: Mapping[str, float]) -> str:
+    return ", ".join(f"{count:.0f} of {system}" for system, count in counts.items())
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line of printable characters, whatever a system or a file called itself."""
+    line = " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
+    return "".join(letter for letter in line if letter.isprintable())
+
+
+def headlines_of(result: EvalResult) -> tuple[list[str], list[str]]:
+    """Return the headline scores, and those that rows without a gold answer have against the reference."""
+    seen: dict[tuple[str, bool], str | None] = {}
+    wanted = len(result.config.get("datasets", ())) or 1
+    keys = {key for values in result.summary.values() for key in values}
+    kinds = {agrees for key, agrees in (("mean_score", False), ("agreement", True)) if key in keys}
+    for row in result.rows:
+        seen.setdefault((row.dataset, row.is_agreement), row.headline)
+        if kinds <= {agrees for _, agrees in seen} and len({label for label, _ in seen}) >= wanted:
+            break
+    told = [(agrees, headline) for (_, agrees), headline in seen.items() if headline]
+    agreements = dict.fromkeys(headline.removeprefix(AGREEMENT) for agrees, headline in told if agrees)
+    return list(dict.fromkeys(headline for agrees, headline in told if not agrees)), list(agreements)
+
+
+def _number(value: float) -> str:
+    if not math.isfinite(value):
+        return "never"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _money(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "never"
+
+
+def _seconds(value: float) -> str:
+    if value == 0:
+        return "0 s"
+    if value >= 1:
+        return f"{value:.2f} s"
+    return f"{value * 1e3:.1f} ms" if value >= 1e-3 else f"{value * 1e6:.0f} us"
+
+
+_FORMS = {
+    "score": lambda value: f"{value:.4f}",
+    "percent": lambda value: f"{100 * value:.1f} %",
+    "count": lambda value: f"{value:.0f}",
+    "money": _money,
+    "factor": lambda value: f"{value:.3g}x",
+    "seconds": _seconds,
+    "number": _number,
+}

@@ -15,8 +15,7 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.bench.builders import followed, labels_of
-from context_bench.bench.entries import with_steps
-from context_bench.bench.parameters import DatasetSpec, SystemSpec, parse_system
+from context_bench.bench.parameters import DatasetSpec, SystemSpec, parse_system, with_steps
 from context_bench.bench.provenance import ASKED
 from context_bench.bench.requests import Request
 from context_bench.errors import ConfigurationError, UnknownNameError

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from context_bench.bench.entries import Examples, safe_spec
-from context_bench.bench.parameters import DatasetSpec, SystemSpec, numbered
+from context_bench.bench.parameters import DatasetSpec, Examples, SystemSpec, numbered, safe_spec
 from context_bench.bench.provenance import held_against
 from context_bench.errors import (
     ConfigurationError,

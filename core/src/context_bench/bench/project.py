@@ -42,8 +42,7 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.bench.baseline import settled
-from context_bench.bench.entries import Examples
-from context_bench.bench.parameters import SystemSpec, numbered, parse_pairs
+from context_bench.bench.parameters import Examples, SystemSpec, numbered, parse_pairs
 from context_bench.bench.requests import PARAMETERS, Request, called_here
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, install_line

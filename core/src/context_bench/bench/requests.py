@@ -12,24 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, fields, frozen
 
-from context_bench.bench.entries import (
-    Examples,
-    evaluator_options,
-    one_system,
-    several_datasets,
-    several_systems,
-)
 from context_bench.bench.parameters import (
     PLANNED,
     AbsentObject,
+    Examples,
     Parameter,
     SystemSpec,
+    evaluator_options,
     named,
     names,
     number,
+    one_system,
     pairs,
     parameter,
     path,
+    several_datasets,
+    several_systems,
     share,
     switch,
     table,

@@ -9,8 +9,7 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.entries import secrecy_of
-from context_bench.bench.parameters import AbsentObject
+from context_bench.bench.parameters import AbsentObject, secrecy_of
 from context_bench.bench.planner import OBJECT_RULE, Planner, wiring_hooks
 from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request

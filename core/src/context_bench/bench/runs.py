@@ -26,8 +26,7 @@ from context_bench.bench.builders import (
     tokenizer_of,
     with_reader,
 )
-from context_bench.bench.entries import secrecy_of
-from context_bench.bench.parameters import DatasetSpec, SystemSpec, numbered
+from context_bench.bench.parameters import DatasetSpec, SystemSpec, numbered, secrecy_of
 from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, known_metrics
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request
