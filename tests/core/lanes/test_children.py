@@ -32,8 +32,8 @@ class Heavy:
 
 
 class Pending:
-    def __init__(self, response: str, found: SimpleQueue[Any]) -> None:
-        self.pair = ({}, {"response": response})
+    def __init__(self, response: str, found: SimpleQueue[Any], context: str = "") -> None:
+        self.pair = ({"context": context}, {"response": response})
         self.add = lambda scorer, result: found.put((response, result))
 
 
@@ -60,6 +60,16 @@ def test_a_hanging_and_a_dying_evaluation_fail_alone(children: Children) -> None
     assert "exit code 3" in str(results["die"])
     assert str(results["raise"]) == "no number"
     assert time.monotonic() - started < 20
+
+
+def test_a_long_context_reaches_its_process_in_time_that_grows_with_it_and_no_faster(children: Children) -> None:
+    found: SimpleQueue[Any] = SimpleQueue()
+    children.put(Pending("good", found))  # the process has begun by then
+    found.get(timeout=30)
+    started = time.monotonic()
+    children.put(Pending("good", found, "x" * 50_000_000))
+    assert found.get(timeout=60)[1]["heavy"] == 1.0
+    assert time.monotonic() - started < 4
 
 
 def test_an_evaluator_that_cannot_travel_scores_here() -> None:

@@ -173,8 +173,8 @@ def _receive(stream: IO[bytes], seconds: float | None = None) -> Any:
     return pickle.loads(_read(stream.fileno(), length, until))
 
 
-def _read(number: int, size: int, until: float | None) -> bytes:
-    found = b""
+def _read(number: int, size: int, until: float | None) -> bytearray:
+    found = bytearray()
     while len(found) < size:
         if until is not None and not select([number], [], [], max(0.0, until - monotonic()))[0]:
             raise TimeoutError
