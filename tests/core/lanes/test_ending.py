@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.runner.parts import Slot
 from context_bench.runner.progress import Progress
+from context_bench.runner.threads import EventLoop
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.rows import StoredRow
@@ -83,6 +86,30 @@ def test_ctrl_c(signals: int, seconds: int, kept: int, tmp_path: Path) -> None:
     process.communicate(timeout=60)
     assert process.returncode != 0
     assert len(list(RunReader(path).row_ids())) == kept
+
+
+@pytest.mark.parametrize(("seconds", "is_tidy"), [(0.05, True), (60.0, False)])
+def test_a_call_on_the_loop_may_tidy_up_in_the_end_but_not_for_long(seconds: float, is_tidy: bool) -> None:
+    began, tidied, ended = Event(), Event(), Event()
+
+    async def call() -> bool:
+        try:
+            began.set()
+            await asyncio.sleep(60)
+        finally:
+            try:
+                await asyncio.sleep(seconds)
+                tidied.set()
+            finally:
+                ended.set()
+        return False
+
+    loop = EventLoop()
+    loop.put(call)
+    assert began.wait(10)
+    loop.close(10)
+    assert ended.is_set()
+    assert tidied.is_set() is is_tidy
 
 
 def test_responses_that_were_committed_and_not_scored_are_scored_on_resume(

@@ -163,10 +163,11 @@ class EventLoop:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
-            if self._tasks:
+            for _ in range(2):  # the second one ends what takes long to tidy up
                 for task in self._tasks:
                     task.cancel()
-                self._loop.run_until_complete(asyncio.wait(list(self._tasks), timeout=0.5))
+                if self._tasks:
+                    self._loop.run_until_complete(asyncio.wait(list(self._tasks), timeout=0.25))
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
             asyncio.set_event_loop(None)
