@@ -264,6 +264,17 @@ def test_a_resumed_run_asks_nothing_that_is_answered(same: Any, make_system: Mak
     assert [row.response for row in third.rows] == ["A", "b", "c"]
 
 
+def test_a_row_that_is_done_makes_no_job(
+    same: Any, make_system: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = make_system("s", lambda example: {"response": "x"}, fingerprint=lambda self: {"model": "m"})
+    first = run(system, EXAMPLES, [same], run_file=tmp_path / "r.sqlite")
+    monkeypatch.setattr("context_bench.runner.job_source.Job", None)
+    second = run(system, EXAMPLES, [same], run_file=tmp_path / "r.sqlite")
+    assert second.timing["reused_rows"] == 3
+    assert canonical(second) == canonical(first)
+
+
 def test_a_cache_folder_gives_responses_back_to_the_system_that_earned_them(
     same: Any, make_system: Make, tmp_path: Path
 ) -> None:

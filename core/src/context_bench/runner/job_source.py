@@ -158,9 +158,12 @@ class Feed:
                     while number < packed:
                         number, known, held = next(done, _NOTHING)
                     if number == packed and known == response:
-                        job = self._scored_again(Job(row, slot, wiring, example, response, 0, key), fed, held != key)
-                        if job is not None:
-                            yield job
+                        if held != key:
+                            self._changed.add((dataset, position))  # the first of its rows writes it anew
+                        is_changed = (dataset, position) in self._changed
+                        self.skipped += not is_changed
+                        if is_changed or packed in self._unscored:
+                            yield self._scored_again(Job(row, slot, wiring, example, response, 0, key), fed, is_changed)
                         continue
                     if tokens is None:
                         tokens = self._workbench.input_tokens(example)
@@ -182,21 +185,16 @@ class Feed:
             return job
         return evolve(job, transcript=Transcript(self._transcripts, job.id, job.slot.key, seen))
 
-    def _scored_again(self, job: Job, fed: Fed, is_changed: bool) -> Job | None:
-        """Return the job with the response of a row that is done, if there is something to score; None if not.
+    def _scored_again(self, job: Job, fed: Fed, is_changed: bool) -> Job:
+        """Return the job with the response of a row that is done.
 
         The example may not be the one that was answered: its gold differs, for a system that is not shown it. Else it is for
         the evaluators that an earlier session did not wait for.
         """
-        if is_changed:
-            self._changed.add(fed[:2])  # the first of its rows writes it anew
         number = job.id.pack()
-        if fed[:2] in self._changed:
+        if is_changed:
             job.stored = self._stored(fed, job.wiring)
         else:
-            self.skipped += 1
-            if number not in self._unscored:
-                return None
             job.only = job.wiring.numbered(self._unscored[number])
         job.output = from_json(self._store.output(number))
         return job
