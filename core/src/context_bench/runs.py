@@ -238,8 +238,8 @@ class Run:
         raise StoreError(f"{self.path} has no example at {RowId(*identity[:2])}.")
 
     def _examples(self, **wanted: Any) -> Iterator[Example]:
-        labels = {label.number: label.dataset for label in self._reader.labels()}
         with self._reader.snapshot():
+            labels = {label.number: label.dataset for label in self._reader.labels()}
             for number, name, label, content, body in questions.examples(self._reader, **wanted):
                 fields = None if body is None else from_json(body)
                 yield Example(RowId.unpack(number)[:2], name, labels[label], fields, content.hex())

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from context_bench.errors import LockDriftError
+from context_bench.plugins.lock import unlocked, write_lock
+
 Run = Callable[..., Any]
 RUN = ("run", "-s", "echo", "-d", "toy", "-q")
 
@@ -277,3 +280,14 @@ def test_an_observer_is_imported_where_something_runs_and_nowhere_else(
     for command in (("rescore", "r.sqlite", "--force"), ("report", "r.sqlite"), ("verify", "r.sqlite")):
         assert process(*command).code == 0
     assert Path("imported").read_text() == "x"
+
+
+def test_what_is_gone_is_told_before_what_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "context-bench.lock"
+    write_lock(path, {}, hooks={"changed": {"version": "1"}, "gone": {"version": "1"}})
+    with pytest.raises(LockDriftError) as caught:
+        unlocked(path, "hooks", {"changed": {"version": "2"}}, ["new"])
+    asked, gone, changed = str(caught.value).splitlines()[1:4]
+    assert asked == "  the hook new was asked for, but is not in the lock file"
+    assert gone == "  the hook gone is locked, but not active now"
+    assert changed == "  the hook changed was {'version': '1'}, is {'version': '2'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -43,6 +44,14 @@ def test_words_are_split_at_white_space_outside_of_quotes_and_never_expanded(giv
 def test_words_that_are_none_are_told_in_one_line(given: Any, said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         read_options(WORDS, {"run": given}, "system x")
+
+
+def test_a_text_of_a_kind_of_its_own_stays_what_it_is() -> None:
+    class Mode(str, Enum):
+        FAST = "fast"
+
+    declared = {"mode": Option("mode", choices=("fast", "slow"))}
+    assert read_options(declared, {"mode": Mode.FAST}, "system x") == {"mode": "fast"}
 
 
 def test_an_undeclared_option_is_refused_unless_the_manifest_takes_more_options() -> None:

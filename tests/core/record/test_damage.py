@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from context_bench import evaluate
 from context_bench.errors import StoreError
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
+from context_bench.runs import open_run
 from context_bench.store.keys import RowId
 from context_bench.store.questions import is_sealed
 from context_bench.store.reader import RunReader
@@ -69,6 +71,25 @@ def test_flipping_random_bytes_is_found_every_time(finished: Path, tmp_path: Pat
             damaged[chance.randrange(len(damaged))] ^= chance.randrange(1, 256)
         path.write_bytes(damaged)
         assert damaged == whole or is_found_damaged(path)
+
+
+def test_a_damaged_fact_beside_the_seal_is_told_as_damage_of_the_file(finished: Path, tmp_path: Path) -> None:
+    whole = finished.read_bytes()
+    path = tmp_path / "run.sqlite"
+    path.write_bytes(whole.replace(b'"compression_ratio"', b'"compression\xffratio"'))
+    with pytest.raises(StoreError, match=r"run\.sqlite is damaged: it is not as it was when its run ended\."):
+        is_sealed(path)
+
+
+def test_examples_with_a_label_that_makes_no_sense_are_told_as_damage(finished: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    shutil.copy(finished, path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("""UPDATE labels SET plan = '{"agreement": {}}'""")
+    with open_run(path) as run:
+        for ask in (lambda: list(run.examples()), lambda: run.example((0, 0))):
+            with pytest.raises(StoreError, match=r"run\.sqlite is no run file, or is damaged"):
+                ask()
 
 
 def test_truncating_is_found_every_time(finished: Path, tmp_path: Path) -> None:

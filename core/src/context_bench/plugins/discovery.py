@@ -208,7 +208,7 @@ def _judge(component: Component, seen: _Package, verdict: Verdict | None, settin
         return None
     why = f"its manifest has {'a fault' if len(faults) == 1 else f'{len(faults)} faults'}: {faults[0]}"
     shown = f"tell the authors of {name} (`context-bench plugins check {name}` shows everything)"
-    return INVALID, why, f"{shown}, {without}, or {removal}"
+    return INVALID, why, f"{shown}, {without}, or uninstall it"
 
 
 def _judge_copies(distribution: Distribution, trusted: list[Copy]) -> tuple[Distribution, Verdict | None]:

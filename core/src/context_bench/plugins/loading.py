@@ -289,7 +289,9 @@ def _plain(value: Any) -> Any:
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("str", "path"), lambda value: str(_one_of(value, str, int, float))),
+    **dict.fromkeys(
+        ("str", "path"), lambda value: value if isinstance(value, str) else str(_one_of(value, int, float))
+    ),
     "int": _whole,
     "float": _real,
     "bool": _truth,

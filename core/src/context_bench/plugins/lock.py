@@ -101,10 +101,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _drift_of(one: str, before: Mapping[str, Any], now: Mapping[str, Any], absent: str) -> Iterator[str]:
     """Yield what has become of locked components."""
+    yield from (f"{one} {name} is locked, but {absent}" for name in before if name not in now)
     for name in before:
-        if name not in now:
-            yield f"{one} {name} is locked, but {absent}"
-        elif before[name] != now[name]:
+        if name in now and before[name] != now[name]:
             yield f"{one} {name} was {before[name]!r}, is {now[name]!r}"
 
 

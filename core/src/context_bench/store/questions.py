@@ -232,10 +232,10 @@ def is_sealed(path: Path) -> bool:
         StoreError: The file is not as it was when it was sealed.
     """
     with closing(RunReader(path)) as reader:
-        seal = reader.facts().get("seal")
-    if seal is None:
+        found = reader.lines("SELECT value FROM meta WHERE name = 'seal'")
+    if not found:
         raise StoreError(f"{path} is damaged: it has lost its seal.")
-    return is_whole(path, seal)
+    return is_whole(path, str(found[0][0]))
 
 
 def faults(reader: RunReader) -> Iterator[str]:
