@@ -52,7 +52,7 @@ def wired(catalog: Catalog, name: str, variant: str) -> tuple[str, Any]:
     tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)
     plan = plan_dataset(catalog, DatasetFacts(name, (name,), tags, primary, component), Choice())
     assert plan.headline == primary, plan.warnings
-    [decision] = [each for each in plan.wired if each.facts and primary in each.facts.scores and not each.yields]
+    [decision] = [each for each in plan.wired if primary in each.component.said.scores and not each.yields]
     return str(primary), build(decision.component, {})
 
 

@@ -21,7 +21,7 @@ __all__ = ["EvalResult", "StoredRows", "row_to_dict", "strict"]
 
 
 class EvalResult:
-    """What :func:`~context_bench.bench.evaluate` returns.
+    """What :func:`~context_bench.evaluate` returns.
 
     Attributes:
         rows: Every row in canonical order - dataset, position, system, sample - as a lazy sequence over the run file.

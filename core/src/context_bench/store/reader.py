@@ -150,7 +150,11 @@ class Source:
         """Yield the lines of an SQL query over one snapshot of the file; only this package speaks SQL."""
         with self.snapshot() as connection:
             found = connection.execute(query, values)
-            yield from iter(found.fetchone, None)  # not from the cursor: it cannot be closed after its connection
+            try:
+                yield from iter(found.fetchone, None)  # not from the cursor: it cannot be closed after its connection
+            finally:  # who reads no further leaves no statement half done, which Python 3.10 cannot ask again
+                with suppress(sqlite3.Error):
+                    found.close()
 
     def typed(self, where: str, allowed: Iterable[Any], query: str, *values: Any) -> Iterator[Values]:
         """Yield the lines of an SQL query whose values must be of these types; ``where`` says what they are."""
