@@ -188,5 +188,7 @@ def test_pareto_ranks_by_dominators_and_by_fronts() -> None:
     assert ParetoRank.rank_systems({**POINTS, "e": {}}).keys() == POINTS.keys()
     twins = {"x": POINTS["a"], "y": POINTS["a"]}
     assert ParetoRank.rank_systems(twins, method="front") == {"x": 1, "y": 1}
+    odd = {"a": POINTS["b"], "odd": {"mean_score": math.nan, "cost_of_pass": 20}, "b": POINTS["a"]}
+    assert ParetoRank.rank_systems(odd, method="front") == {"a": 2, "odd": 1, "b": 1}
     with pytest.raises(MetricError, match="'dominators' or 'front'"):
         ParetoRank.rank_systems(POINTS, method="best")

@@ -354,10 +354,11 @@ class ParetoRank:
             for name, values in summary.items()
             if quality_field in values and cost_field in values
         }
+        ranks = _ranks(points)
         if method == "dominators":
-            return _ranks(points)
+            return ranks
         fronts: dict[str, int] = {}
-        for name in sorted(points, key=points.__getitem__, reverse=True):  # whatever dominates a point goes before it
+        for name in sorted(points, key=ranks.__getitem__):  # whatever dominates a point has a lower rank
             above = [front for other, front in fronts.items() if _dominates(points[other], points[name])]
             fronts[name] = 1 + max(above, default=0)
         return {name: fronts[name] for name in points}
