@@ -268,3 +268,36 @@ def test_a_setting_reaches_a_proxy_by_its_name() -> None:
     catalog = Catalog()
     request = request_of_flags(catalog, {"systems": []}, flags)
     assert dict(request.systems[0].options)["temperature"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("[systems]\nx = 3", r"systems\[0\].spec is 3, but must be a text"),
+        ("[[systems]]\nspec = 3", r"systems\[0\].spec is 3, but must be a text"),
+        ("[[systems]]\nname = [1]", r"systems\[0\].name is \[1\], but must be a text"),
+        ('[[systems]]\nname = "a"\nlabel = 4', r"systems\[0\].label is 4, but must be a text"),
+        ('[[systems]]\nname = "a"\noptions = 3', r"systems\[0\].options is 3, but must be a table"),
+        ('[[systems]]\nname = "a"\nsteps = 3', r"systems\[0\].steps is 3, but must be a list"),
+        ('[[systems]]\nname = "a"\nsteps = [{ name = 3 }]', r"systems\[0\].steps\[0\].name is 3, but must be a text"),
+        ('[[datasets]]\nname = "a"\nsplit = 3', r"datasets\[0\].split is 3, but must be a text"),
+        ('[[datasets]]\nspec = "a"\nfields = 3', r"datasets\[0\].fields is 3, but must be a table of texts"),
+        (
+            '[[datasets]]\nspec = "a"\nfields = { answer = 3 }',
+            r"datasets\[0\].fields is {'answer': 3}, but must be a table of",
+        ),
+        ("reader = 3", "reader is 3, but must be a spec or a table"),
+        ("[reader]\nspec = 3", "reader.spec is 3, but must be a text"),
+    ],
+)
+def test_a_wrong_kind_in_the_project_file_is_told_with_its_place(
+    written: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import re
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "context-bench.toml").write_text(written + "\n", encoding="utf-8")
+    given = ["--system", "a", "--dataset", "b"]
+    kept = [*given[:2]] if "datasets" in written else given[2:] if "systems" in written else given
+    assert execute(["run", *kept, "--dry-run"]) == 2
+    assert re.search(message, " ".join(capsys.readouterr().err.split()))

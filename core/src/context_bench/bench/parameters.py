@@ -713,12 +713,22 @@ def _table(entry: Any, where: str, inside: tuple[str, ...], beside: tuple[str, .
     """Return a table of the project file: of a spec and what stands beside it, or of what it would hold as well."""
     if not isinstance(entry, Mapping):
         raise ConfigurationError(f"{PROJECT_FILE}: {where} is {entry!r}, but must be a spec or a table.")
-    for key in entry:
+    for key, value in entry.items():
         if key not in ("spec", *inside, *beside):
             raise UnknownNameError(f"key of {where} in {PROJECT_FILE}", key, ("spec", *inside, *beside))
+        _OF_AN_ENTRY.get(key, _a_text)(value, f"{PROJECT_FILE}: {where}.{key}")
     if ("spec" in entry) == ("name" in entry):
         raise ConfigurationError(f"{PROJECT_FILE}: {where} needs either name or spec.")
     for key in inside:
         if "spec" in entry and key in entry:
             raise ConfigurationError(f"{PROJECT_FILE}: {where} has a spec, so {key} must stand inside of it.")
     return entry
+
+
+_a_text = held(lambda value: isinstance(value, str), "a text")
+_OF_AN_ENTRY = {
+    "options": held(lambda value: isinstance(value, Mapping), "a table"),
+    "fields": held(lambda value: isinstance(value, Mapping) and _are_texts(value.values()), "a table of texts"),
+    "steps": held(lambda value: isinstance(value, list), "a list"),
+}
+"""What the keys of a system or dataset in the project file hold, where it is no text."""
