@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import sleep
+from time import sleep, time_ns
 from typing import Any
 
 import pytest
@@ -397,3 +397,9 @@ def test_only_what_lists_is_kept() -> None:
     others = [[], ["run", "-d", "x"], ["plugins", "list", "--load"], ["plugins", "check", "--help"]]
     others += [["preflight", "--help"], ["plugins", "list", "--project", "x.toml"], ["plugins", "show", "x"]]
     assert list(map(kept.is_listing, listings + others)) == [True] * len(listings) + [False] * len(others)
+
+
+@pytest.mark.parametrize("place", ["a/b/c", "/a/b", ".", "/"])
+def test_nothing_is_kept_where_no_folder_can_be_looked_at(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_stamp", lambda place: None)
+    assert max(kept._folder_of(place)[1:3]) > time_ns()

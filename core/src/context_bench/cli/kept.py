@@ -225,9 +225,9 @@ def _keep(path: str, key: tuple[Any, ...], started: int, sources: list[str], sai
 
 
 def _folder_of(place: str) -> tuple[int, int, int, int]:
-    """Return the stamp of the nearest folder that there is above a place."""
+    """Return the stamp of the nearest folder that there is above a place; where there is none, it always changes."""
     folder = os.path.dirname(place) or os.curdir
-    return _stamp(folder) or _folder_of(folder)
+    return _stamp(folder) or ((0, sys.maxsize, 0, 0) if folder == place else _folder_of(folder))
 
 
 def _clear(folder: str) -> None:
