@@ -37,6 +37,11 @@ def test_the_last_box_counts_with_all_its_braces():
         ([["Ravens", "Colts"]], "the Colts and the Ravens", 1.0, 1.0),
         ([["the Colts"], ["Ravens"]], "ravens.", 1.0, 1.0),
         ([["5 July 1990"]], "July 5, 1990", 1.0, 0.0),
+        ([["10:30"]], "1030", 1.0, 1.0),  # the authors drop the colon, and what is left is a number
+        ([["3.5"]], "$3.50", 1.0, 1.0),
+        ([["2 x", "3 x", "4 y", "5 y"]], "2 x z q, 3 x, 4", 0.58, 0.0),
+        ([[*list("bcdefgh"), "b i"]], "b, b i, c, d, e, f, g, h", 1.0, 1.0),
+        ([["Rome"]], "<think>Paris or Oslo</think>Rome", 1.0, 1.0),
     ],
 )
 def test_drop_f1_holds_numbers_and_spans(accepted, response, f1, exact):
@@ -47,6 +52,8 @@ def test_without_gold_or_response_nothing_is_scored():
     for evaluator in (DropF1(), FinalNumber()):
         assert evaluator.score({}, {"response": "3"}) == {}
         assert evaluator.score({"answer": "3"}, {"response": None}) == {}
+        assert evaluator.score({"answer": "3"}, {}).details["unscored"]
+        assert evaluator.score({}, {"response": "3"}).details["unscored"]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +65,46 @@ def test_without_gold_or_response_nothing_is_scored():
         ("-3", "It is -3.", 1.0),
         ("18", "eighteen", 0.0),
         ("0.5", "That is .5", 1.0),
+        ("-5", "It is \N{MINUS SIGN}5.", 1.0),
+        ("5", "It is \N{MINUS SIGN}5.", 0.0),
+        ("15", "pages 10-15", 1.0),
+        ("50", "an area of 50 m^2", 1.0),
+        ("50", "an area of 50 cm^{2}.", 1.0),
+        ("1500", "1.5e3", 1.0),
+        ("1500", r"$1.5 \times 10^3$ in all", 1.0),
+        ("3", "1.5e3", 0.0),
+        ("1000", r"\(1{,}000\)", 1.0),
+        ("1000", r"1\,000 eggs", 1.0),
+        ("1000", "1\N{NARROW NO-BREAK SPACE}000", 1.0),
+        ("1234567", "1.234.567 Euro", 1.0),
+        ("1234.5", "1.234,50", 1.0),
+        ("2.5", "Das sind 2,5 Liter.", 1.0),
+        ("25", "2,5", 0.0),
+        ("12", "12,00 Euro", 1.0),
+        ("18", "<think>18</think>20", 0.0),
+        ("18", "So she earns \\$18.", 1.0),
+        ("18", "**Answer:**\n- 18", 1.0),
+        ("5", "$-5", 0.0),
+        ("-5", "$-5", 1.0),
+        ("2500000", "2,500,000 people", 1.0),
     ],
 )
 def test_the_final_number_is_compared(answer, response, right):
     assert FinalNumber().score({"answer": answer}, {"response": response}) == {"final_number": right}
+
+
+def test_the_final_number_is_told():
+    assert FinalNumber().score({"answer": "3"}, {"response": "It is 3.50."}).details == {"extracted": "3.5"}
+
+
+def test_many_spans_are_paired_as_well_as_can_be():
+    """Pairing the first best pair first would leave "green" without a partner, and give 0.85."""
+    answer = ["blue red green", "green", *"ijklmn"]
+    response = ", ".join(["blue red", "green blue", *"ijklmn"])
+    assert DropF1().score({"answer_spans": [answer]}, {"response": response}) == {"drop_f1": 0.93, "drop_em": 0.0}
+
+
+@pytest.mark.parametrize("separator", [", ", " and ", "\n"])
+def test_a_reply_of_very_many_spans_is_scored(separator):
+    reply = separator.join(["word"] * 20_000)
+    assert DropF1().score({"answer": reply}, {"response": reply}) == {"drop_f1": 1.0, "drop_em": 1.0}

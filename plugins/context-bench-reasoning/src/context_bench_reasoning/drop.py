@@ -1,7 +1,7 @@
 """DROP's F1: bags of words of the spans, aligned one to one, where numbers have to agree.
 
-Dua et al. 2019, "DROP: A Reading Comprehension Benchmark Requiring Discrete Reasoning Over Paragraphs", section 4; the
-rules of normalisation are those of the authors' evaluation.
+Dua et al. 2019, "DROP: A Reading Comprehension Benchmark Requiring Discrete Reasoning Over Paragraphs", section 4. The
+rules are those of the authors' evaluation but for two: "three" is 3, up to twelve, and "$3.50" is 3.5, which is 350 there.
 """
 
 from __future__ import annotations
@@ -9,18 +9,22 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Mapping, Sequence
-from itertools import permutations
-from typing import Any
+from heapq import nlargest
+from typing import Any, NamedTuple
 
-_ARTICLES = {"a", "an", "the"}
+from context_bench.answers import NO_ANSWER, answer_of, gold, text_of
+from context_bench.records import Scores
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _WORDS = {
     word: str(number)
     for number, word in enumerate(
         ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
     )
 }
+_EDGES = string.punctuation.replace(".", "").replace("-", "")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _SEPARATORS = [re.compile(r",\s+"), re.compile(r"\s*(?:,\s+and\s+|,\s+|;\s*|\n+|\s+and\s+)\s*")]
-_SMALL = 7
 
 
 class DropF1:
@@ -47,9 +51,9 @@ class DropF1:
         Returns:
             ``drop_f1`` and ``drop_em``, each from 0 to 1; ``{}`` where there is no answer or no response.
         """
-        response, accepted = processed.get("response"), _accepted(original)
-        if not isinstance(response, str) or not accepted:
-            return {}
+        response, accepted = answer_of(processed), _accepted(original)
+        if response is None or not accepted:
+            return Scores({}, {"unscored": NO_ANSWER if accepted else gold(original).reason})
         readings = [[response], *([span for span in each.split(response.strip()) if span] for each in _SEPARATORS)]
         readings = [reading for reading in readings if reading]
         pairs = [_compare(reading, answer) for reading in readings for answer in accepted]
@@ -61,78 +65,105 @@ class DropF1:
 
 
 def _accepted(original: Mapping[str, Any]) -> list[list[str]]:
-    found: list[list[str]] = []
-    for answer in original.get("answer_spans") or original.get("answers") or [original.get("answer")]:
-        spans = answer if isinstance(answer, Sequence) and not isinstance(answer, str) else [answer]
-        texts = [str(span) for span in spans if isinstance(span, str | int | float) and str(span).strip()]
-        if texts:
-            found.append(texts)
-    return found
+    """Return the lists of spans any of which is right: those of ``answer_spans``, or the references, each a list or a text."""
+    answers = original.get("answer_spans") or gold(original).values
+    lists = [answer if isinstance(answer, (list, tuple)) else [answer] for answer in answers]
+    texts = [[text for text in map(text_of, spans) if text is not None and text.strip()] for spans in lists]
+    return [spans for spans in texts if spans]
+
+
+class _Bag(NamedTuple):
+    """The words of a span, each once, and those of them that are numbers."""
+
+    words: set[str]
+    numbers: set[str]
 
 
 def _compare(response: Sequence[str], answer: Sequence[str]) -> tuple[float, float]:
     """Return F1 and exact match of two lists of spans."""
     ours, theirs = [list(map(_normal, spans)) for spans in (response, answer)]
     exact = float(set(ours) == set(theirs) and len(ours) == len(theirs))
-    scores = [[_bag_f1(set(a.split()), set(b.split())) for a in ours] for b in theirs]
-    return round(sum(_alignment(scores)) / max(len(ours), len(theirs)), 2), exact
+    our_bags, their_bags = [[_bag(span) for span in spans] for spans in (ours, theirs)]
+    total = _best_pairing([[_bag_f1(a, b) for a in our_bags] for b in their_bags])
+    # numpy rounds so, and with it the authors: a half goes to the even hundredth
+    return round(100 * total / max(len(ours), len(theirs))) / 100, exact
 
 
-def _alignment(scores: list[list[float]]) -> list[float]:
-    """Return the scores of the best one-to-one pairing; for many spans of the pairing that takes the best pair first."""
-    rows, columns = len(scores), len(scores[0])
-    if rows > columns:
-        scores = [list(column) for column in zip(*scores, strict=True)]
-        rows, columns = columns, rows
-    if columns <= _SMALL:
-        best = max(
-            permutations(range(columns), rows), key=lambda chosen: sum(scores[r][c] for r, c in enumerate(chosen))
-        )
-        return [scores[row][column] for row, column in enumerate(best)]
-    found, used_rows, used_columns = [], set(), set()
-    for score, row, column in sorted(((scores[r][c], r, c) for r in range(rows) for c in range(columns)), reverse=True):
-        if row not in used_rows and column not in used_columns:
-            used_rows.add(row)
-            used_columns.add(column)
-            found.append(score)
-    return found
+def _best_pairing(scores: list[list[float]]) -> float:
+    """Return the largest sum of scores that pairing rows with columns one to one can give.
+
+    The Hungarian method, row by row along the cheapest alternating path. Of the columns only those that are among the best of
+    some row can be needed, as many of each row as there are rows.
+
+    >>> _best_pairing([[0.9, 0.8], [0.8, 0.1]])
+    1.6
+    """
+    is_turned = len(scores) > len(scores[0])
+    if is_turned:
+        scores = [list(column) for column in zip(*scores)]
+    needed = {column for row in scores for column in nlargest(len(scores), range(len(row)), key=row.__getitem__)}
+    costs = [[-row[column] for column in sorted(needed)] for row in scores]
+    size = len(needed)
+    row_price, column_price = [0.0] * len(costs), [0.0] * (size + 1)
+    taken_by = [-1] * (size + 1)  # the row of each column; the last one is where a new row stands
+    for row in range(len(costs)):
+        taken_by[size], column = row, size
+        distance, before, seen = [float("inf")] * size, [size] * size, set()
+        while taken_by[column] >= 0:
+            seen.add(column)
+            held = taken_by[column]
+            for other in range(size):
+                if other not in seen:
+                    reduced = costs[held][other] - row_price[held] - column_price[other]
+                    if reduced < distance[other]:
+                        distance[other], before[other] = reduced, column
+            nearest = min((other for other in range(size) if other not in seen), key=distance.__getitem__)
+            step = distance[nearest]
+            for one in seen:
+                row_price[taken_by[one]] += step
+                column_price[one] -= step
+            distance = [each - step for each in distance]
+            column = nearest
+        while column != size:
+            taken_by[column], column = taken_by[before[column]], before[column]
+    pairs = [(row, column) for column, row in enumerate(taken_by[:size]) if row >= 0]
+    return -sum(costs[row][column] for row, column in (pairs if is_turned else sorted(pairs)))  # as they are listed
 
 
-def _bag_f1(ours: set[str], theirs: set[str]) -> float:
-    numbers, wanted = set(filter(_is_number, ours)), set(filter(_is_number, theirs))
-    if wanted and not wanted & numbers:
+def _bag(span: str) -> _Bag:
+    words = set(span.split())
+    return _Bag(words, {word for word in words if _is_number(word)})
+
+
+def _bag_f1(ours: _Bag, theirs: _Bag) -> float:
+    if theirs.numbers and not theirs.numbers & ours.numbers:
         return 0.0
-    common = len(ours & theirs)
-    precision = common / len(ours) if ours else 1.0
-    recall = common / len(theirs) if theirs else 1.0
+    common = len(ours.words & theirs.words)
+    precision = common / len(ours.words) if ours.words else 1.0
+    recall = common / len(theirs.words) if theirs.words else 1.0
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def _normal(text: str) -> str:
     """Return lower-case words without articles and punctuation, numbers in one spelling.
 
-    >>> _normal("The 4,000-yard run"), _normal("Three.")
-    ('4000.0 yard run', '3.0')
+    >>> _normal("The 4,000-yard run"), _normal("Three."), _normal("$3.50")
+    ('4000.0 yard run', '3.0', '3.5')
     """
-    words = []
-    for token in re.split(r"[\s\-]+", text.lower()):
-        number = _number(token)
-        if number is not None:
-            words.append(str(number))
-            continue
-        word = "".join(letter for letter in token if letter not in string.punctuation)
-        if word and word not in _ARTICLES:
-            words.append(word)
-    return " ".join(words)
+    return " ".join(" ".join(map(_word, re.split(r"[\s\-]+", text.lower()))).split())
 
 
-def _number(token: str) -> float | None:
-    bare = token.strip(string.punctuation.replace(".", "").replace("-", "")).rstrip(".").replace(",", "")
-    try:
-        return float(_WORDS.get(bare, bare)) if bare[:1].isdigit() or bare[:1] == "." or bare in _WORDS else None
-    except ValueError:
-        return None
+def _word(token: str) -> str:
+    inside = token.strip(_EDGES).rstrip(".")
+    for number in (token, _WORDS.get(inside, inside), token.translate(_NO_PUNCTUATION)):
+        if _is_number(number):
+            return str(float(number))
+    return _ARTICLES.sub(" ", token.translate(_NO_PUNCTUATION))
 
 
 def _is_number(word: str) -> bool:
-    return _number(word) is not None
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

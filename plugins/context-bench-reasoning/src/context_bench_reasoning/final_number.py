@@ -7,7 +7,22 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-_NUMBER = re.compile(r"-?\$?\s?-?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
+from context_bench.answers import NO_ANSWER, answer_of, gold
+from context_bench.records import Scores
+
+_NUMBER = re.compile(
+    r"""
+    (?<![\^_])(?<!\^\{)                                         # 50 m^2 ends with 50
+    (?:(?<![\w)\]}])-)?(?:\\?[$€£¥]\s?)?(?:(?<=[$€£¥])-)?       # the hyphen of 10-15 is no minus
+    (?:\d{1,3}(?:\.\d{3}){2,}(?!\d)(?:,\d+)?|\d{1,3}(?:\.\d{3})+,\d+    # 1.234.567 and 1.234,50
+      |\d{1,3}(?:[ \xa0\u2009\u202f]\d{3})+(?![\d.,]\d)|\d[\d,]*(?:\.\d+)?|\.\d+)
+    (?:[eE][-+]?\d{1,4}(?!\w)|\s?(?:\\times|\\cdot|[×*x])\s?10\s?\^\s?\{?-?\d{1,4}\}?)?
+    """,
+    re.VERBOSE,
+)
+_POWER_OF_TEN = re.compile(r"\s?(?:\\times|\\cdot|[×*x])\s?10\s?\^\s?\{?(-?\d+)\}?")
+_DECIMAL_COMMA = re.compile(r"(-?(?:\d+|\d{1,3}(?:\.\d{3})+)),(\d{1,2}|\d{4,}|(?<=\.\d{3},)\d+)")
+_POINT_GROUPS = re.compile(r"-?\d{1,3}(?:\.\d{3}){2,}")
 _LONGEST = 400
 
 
@@ -15,7 +30,8 @@ class FinalNumber:
     """1.0 where the last number of a response is the reference, else 0.0.
 
     A response with ``####`` counts by the number behind its last one, as the solutions of GSM8K are written (Cobbe et al. 2021,
-    "Training Verifiers to Solve Math Word Problems"). Thousands separators, a dollar sign and zeros at the end do not count.
+    "Training Verifiers to Solve Math Word Problems"). Thousands separators, a currency sign and zeros at the end do not count;
+    ``2,5`` is two and a half, and the hyphen of ``10-15`` and the exponent of ``m^2`` are parts of no number.
 
     Score keys: ``final_number``. Details: ``extracted``.
 
@@ -35,12 +51,14 @@ class FinalNumber:
         Returns:
             ``{"final_number": 0.0 or 1.0}``, or ``{}`` where the reference is no number or there is no response.
         """
-        response = processed.get("response")
-        answers = original.get("answers") or [original.get("answer")]
-        wanted = {number for number in map(_value, answers) if number is not None}
-        if not isinstance(response, str) or not wanted:
-            return {}
-        return {"final_number": float(_final(response) in wanted)}
+        found, response = gold(original), answer_of(processed)
+        wanted = {number for number in map(_value, found.texts) if number is not None}
+        if not wanted or response is None:
+            reason = NO_ANSWER if wanted else found.reason or "the example's answer is no number"
+            return Scores({}, {"unscored": reason})
+        number = _final(response)
+        extracted = "" if number is None else format(number, "g")
+        return Scores({"final_number": float(number in wanted)}, {"extracted": extracted})
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score: there is none."""
@@ -48,6 +66,7 @@ class FinalNumber:
 
 
 def _final(response: str) -> Decimal | None:
+    response = re.sub(r"[−–﹣－]", "-", response).replace("{,}", ",").replace("\\,", "\u2009")
     _, mark, behind = response.rpartition("####")
     if mark and (found := _NUMBER.search(behind)):
         return _value(found[0])
@@ -55,13 +74,17 @@ def _final(response: str) -> Decimal | None:
     return _value(numbers[-1]) if numbers else None
 
 
-def _value(text: Any) -> Decimal | None:
+def _value(text: str) -> Decimal | None:
     """Return a number in one spelling; None for anything else."""
-    bare = re.sub(r"[$,\s]", "", str(text))
-    if not bare or len(bare) > _LONGEST or isinstance(text, bool):
+    bare = re.sub(r"[\\$€£¥\s]", "", _POWER_OF_TEN.sub(r"e\1", text))
+    if not bare or len(bare) > _LONGEST:
         return None
+    if comma := _DECIMAL_COMMA.fullmatch(bare):
+        bare = f"{comma[1].replace('.', '')}.{comma[2]}"
+    elif _POINT_GROUPS.fullmatch(bare):
+        bare = bare.replace(".", "")
     try:
-        number = Decimal(bare.rstrip("."))
+        number = Decimal(bare.replace(",", "").rstrip("."))
     except InvalidOperation:
         return None
     return number.normalize() if number.is_finite() else None
