@@ -116,3 +116,37 @@ def test_processes_score_what_has_cost_enough_and_only_that(
     assert len(result.rows) == rows
     assert float(os.getpid()) in processes
     assert (len(processes) > 1) is is_elsewhere
+
+
+def test_an_error_that_cannot_be_sent_as_it_is_says_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "raising_evaluator.py").write_text(
+        "class PlaceError(Exception):\n"
+        "    def __init__(self, line, column):\n"
+        "        super().__init__(f'wrong at {line}:{column}')\n"
+        "class Raising:\n"
+        "    name = 'raising'\n"
+        "    def score(self, original, processed):\n"
+        "        raise PlaceError(3, 4)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from raising_evaluator import Raising  # type: ignore[import-not-found]
+
+    found: SimpleQueue[Any] = SimpleQueue()
+    children = Children(Scorer(0, "raising", Raising(), b"", cpu_bound=True), 1, None)
+    children.put(Pending("x", found))
+    assert str(found.get(timeout=30)[1]) == "PlaceError: wrong at 3:4"
+    children.close()
+
+
+def test_what_is_under_way_when_the_processes_are_ended_is_left_for_the_next_session(children: Children) -> None:
+    found: SimpleQueue[Any] = SimpleQueue()
+    children.put(Pending("good", found))
+    found.get(timeout=30)
+    pending = Pending("hang", found)
+    pending.drop = lambda: found.put("dropped")  # type: ignore[attr-defined]
+    children.put(pending)
+    time.sleep(0.3)
+    children.close()
+    assert found.get(timeout=30) == "dropped"

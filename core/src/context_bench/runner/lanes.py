@@ -21,7 +21,7 @@ from context_bench.records import Failure
 from context_bench.runner.call import Ticket, adrive, drive
 from context_bench.runner.parts import Job, LabelWiring, Scorer, Timing, is_async, scorers_of, slow_scorers
 from context_bench.runner.scoring import Later, claim
-from context_bench.runner.stopping import call_on
+from context_bench.runner.stopping import Raised, call_on, guarded
 from context_bench.runner.threads import EventLoop, Finished, Threads, Window, Writer
 from context_bench.store.rows import StoredRow
 
@@ -61,10 +61,10 @@ class Lanes:
     def run(self, jobs: Iterable[Job]) -> None:
         """Do every job and return when all rows are committed; see :meth:`context_bench.runner.work.Loop.run`."""
         clock = Thread(target=self._keep_time, name="context-bench-clock", daemon=True)
-        clock.start()
         interruption: BaseException | None = None
         try:
             try:
+                clock.start()
                 self._feed(iter(jobs))
             except BaseException as error:  # noqa: BLE001 - raised again below, once rows are safe
                 interruption = error
@@ -104,12 +104,15 @@ class Lanes:
 
     def _start(self, ticket: Ticket) -> None:
         self._open[id(ticket)] = ticket
-        if ticket.job.output is not None:
-            self._scoring.put(ticket)
-        elif self._is_async(ticket.job.slot):
-            self._event_loop().put(partial(self._ask, ticket, ticket.turn))
-        else:
-            self._threads.put(ticket)
+        try:
+            if ticket.job.output is not None:
+                self._scoring.put(ticket)
+            elif self._is_async(ticket.job.slot):
+                self._event_loop().put(partial(self._ask, ticket, ticket.turn))
+            else:
+                self._threads.put(ticket)
+        except Exception as error:  # noqa: BLE001 - no thread is to be had, no file for an event loop
+            self._broken(error)
 
     def _drain(self) -> None:
         self._window.drain()
@@ -278,17 +281,25 @@ class Lanes:
         self._stop.set()
 
     def _keep_time(self) -> None:
-        """Fail the rows whose time is up."""
         while not self._has_ended.wait(_TICK):
-            if self._loop is not None and self._deadline is not None and self._loop.is_stuck:
-                self._replace_loop(self._loop)
-            self._scoring.relieve()
-            if self._deadline is None:
-                continue
-            self._later.keep_time()
+            if isinstance(found := guarded(self._tick), Raised):
+                self._broken(found.error)
+
+    def _tick(self) -> None:
+        """Fail the rows whose time is up; when the run is stopped, drop those that nobody has begun, and perhaps nobody can."""
+        if self._stop.is_set():
             for ticket in list(self._open.values()):
-                if ticket.started is not None and ticket.seconds > self._deadline and ticket.settle():
-                    self._give_up(ticket, self._deadline)
+                if ticket.started is None:
+                    self._end(ticket, None, self._writer.put)
+        if self._loop is not None and self._deadline is not None and self._loop.is_stuck:
+            self._replace_loop(self._loop)
+        self._scoring.relieve()
+        if self._deadline is None:
+            return
+        self._later.keep_time()
+        for ticket in list(self._open.values()):
+            if ticket.started is not None and ticket.seconds > self._deadline and ticket.settle():
+                self._give_up(ticket, self._deadline)
 
     def _replace_loop(self, stuck: EventLoop) -> None:
         """Leave a loop that something blocks to itself; what it has not begun begins on another."""
@@ -298,7 +309,7 @@ class Lanes:
             if ticket.started is None and ticket.job.output is None and self._is_async(ticket.job.slot):
                 ticket.turn += 1
                 if ticket.steps is not None:
-                    ticket.steps.close()  # it stands in line no more
+                    guarded(ticket.steps.close)  # it stands in line no more
                 self._loop.put(partial(self._ask, ticket, ticket.turn))
         for make in others:
             self._loop.put(make)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 BATCH = 64
 _LONGEST_WAIT = 0.05
+_GRACE = 0.25
 
 Said = Callable[[Job, "StoredRow | None", StoredRow], None]
 Failures = list[tuple[int, Failure]]
@@ -274,33 +275,49 @@ class Later:
     _said: Said
     _event_loop: Callable[[], EventLoop]
     _stop: Stop
-    _helpers: dict[int, _Batches | Children] = Factory(dict)
+    _helpers: dict[int, Batches | Children] = Factory(dict)
+    _asked: dict[tuple[Pending, Scorer], float] = Factory(dict)
 
     def put(self, job: Job, answer: Answer, scorers: Sequence[Scorer], first: StoredRow) -> None:
         """Score a response."""
         pending = Pending(job, answer, first, len(scorers), self._said, self._workbench)
         for scorer in scorers:
-            missing = why_unscored(job, scorer, answer.output)
-            if missing:
-                key = score_key(job.key, answer.digest, scorer.key, job.gold_key(scorer.reads))
-                pending.take(StoredEvaluation(scorer.number, key, {}, unscored=missing))
-            elif scorer.cpu_bound or takes_batches(scorer):
-                self._helper(scorer).put(pending)
-            else:
-                self._event_loop().put(partial(self._ask, pending, scorer))
+            begun = guarded(self._begin, pending, scorer)
+            if isinstance(begun, Raised):  # no thread is to be had, no file for an event loop
+                pending.add(scorer, begun.error)
+
+    def _begin(self, pending: Pending, scorer: Scorer) -> None:
+        job, answer = pending.job, pending.answer
+        missing = why_unscored(job, scorer, answer.output)
+        if missing:
+            key = score_key(job.key, answer.digest, scorer.key, job.gold_key(scorer.reads))
+            pending.take(StoredEvaluation(scorer.number, key, {}, unscored=missing))
+        elif scorer.cpu_bound or takes_batches(scorer):
+            self._helper(scorer).put(pending)
+        else:
+            event_loop = self._event_loop()
+            self._asked[pending, scorer] = monotonic() + _GRACE + (self._deadline or math.inf)
+            event_loop.put(partial(self._ask, pending, scorer))
+
+    def _end(self, pending: Pending, scorer: Scorer, found: Any) -> None:
+        """Take what an async evaluator said, unless its time is up already."""
+        if self._asked.pop((pending, scorer), None) is not None:
+            pending.add(scorer, found)
 
     def keep_time(self) -> None:
         """Fail what takes longer than the deadline."""
         for helper in list(self._helpers.values()):
-            if isinstance(helper, _Batches):
-                helper.keep_time()
+            helper.keep_time()
+        for asked, until in list(self._asked.items()):
+            if monotonic() > until:  # its event loop is blocked
+                self._end(*asked, TimeoutError(f"it took longer than the deadline of {self._deadline:g} s."))
 
     def close(self) -> None:
         """End threads and processes."""
         for helper in self._helpers.values():
             helper.close()
 
-    def _helper(self, scorer: Scorer) -> _Batches | Children:
+    def _helper(self, scorer: Scorer) -> Batches | Children:
         """Return the threads that give an evaluator batches, or the processes that it scores in."""
         if scorer.number not in self._helpers:
             limits = self._deadline, self._stop
@@ -309,7 +326,7 @@ class Later:
 
                 self._helpers[scorer.number] = Children(scorer, os.cpu_count() or 1, *limits)
             else:
-                self._helpers[scorer.number] = _Batches(scorer, *limits)
+                self._helpers[scorer.number] = Batches(scorer, *limits)
         return self._helpers[scorer.number]
 
     async def _ask(self, pending: Pending, scorer: Scorer) -> bool:
@@ -324,18 +341,25 @@ class Later:
         except asyncio.TimeoutError:
             found = TimeoutError(f"it took longer than the deadline of {self._deadline:g} s.")
         except asyncio.CancelledError:
-            return False
+            if self._stop.is_set():
+                pending.drop()
+                return False
+            found = RuntimeError("the call was cancelled by the evaluator itself.")
         except BaseException as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
             found = error
-        pending.add(scorer, found)
+        self._end(pending, scorer, found)
         return True
 
 
-class _Batches:
-    """One thread that gives an evaluator batches. A batch that fails is tried again one by one, to find the culprit."""
+class Batches:
+    """One thread that gives an evaluator batches. A batch that fails is tried again one by one, to find the culprit.
+
+    One that is bound to the processor is given pairs one by one.
+    """
 
     def __init__(self, scorer: Scorer, deadline: float | None, stop: Stop) -> None:
         self._scorer = scorer
+        self._most = 1 if scorer.cpu_bound else BATCH
         self._deadline = deadline
         self._stop = stop
         self._queue: SimpleQueue[Pending | None] = SimpleQueue()
@@ -346,6 +370,7 @@ class _Batches:
         self.put = self._queue.put
 
     def close(self) -> None:
+        """Let the thread go when it has done what is queued."""
         self._queue.put(None)
 
     def keep_time(self) -> None:
@@ -353,9 +378,11 @@ class _Batches:
         with self._lock:
             if monotonic() < self._until:
                 return
+            if isinstance(guarded(self._start), Raised):
+                return  # no thread is to be had in its place; the next moment asks again
             batch, self._batch, self._until = self._batch, [], float("inf")
-            self._start()
-        late = TimeoutError(f"its batch took longer than the deadline of {self._deadline:g} s a row.")
+        told = f"took longer than the deadline of {self._deadline:g} s"
+        late = TimeoutError(f"its batch {told} a row." if self._most > 1 else f"it {told}.")
         for pending in batch:
             pending.add(self._scorer, late)
 
@@ -371,7 +398,7 @@ class _Batches:
     def _gather(self, first: Pending) -> tuple[list[Pending], bool]:
         batch = [first]
         until = monotonic() + _LONGEST_WAIT
-        while len(batch) < BATCH:
+        while len(batch) < self._most:
             try:
                 item = self._queue.get(timeout=max(0.0, until - monotonic()))
             except Empty:
@@ -404,8 +431,10 @@ class _Batches:
 
     def _ask(self, batch: list[Pending]) -> list[Any]:
         evaluator: Any = self._scorer.evaluator
-        pairs = [pending.pair for pending in batch]
-        found = guarded(lambda: list(evaluator.score_batch(pairs)))
+        if self._most > 1:
+            found = guarded(lambda: list(evaluator.score_batch([pending.pair for pending in batch])))
+        else:
+            found = guarded(lambda: [evaluator.score(*pending.pair) for pending in batch])
         if isinstance(found, Raised):
             return [found.error] * len(batch)
         if len(found) != len(batch):

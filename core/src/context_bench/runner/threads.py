@@ -48,8 +48,14 @@ class Threads:
         with self._lock:
             if self._is_closed or self._running >= self._most:
                 return
-            self._running += 1
-        Thread(target=self._serve, name="context-bench-worker", daemon=True).start()
+            try:
+                Thread(target=self._serve, name="context-bench-worker", daemon=True).start()
+            except RuntimeError:  # no more are to be had
+                if not self._running:
+                    raise
+                self._most = self._running
+            else:
+                self._running += 1
 
     def abandon(self) -> None:
         """Count a thread no more, and start another in its place if one is needed."""
