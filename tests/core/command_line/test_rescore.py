@@ -10,6 +10,8 @@ import pytest
 pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
 pytest.importorskip("context_bench_rouge", reason="these runs need the rouge plugin")
 
+from context_bench import evaluate
+
 ROWS = [
     {"id": str(n), "question": "q", "answer": "a b", "pred": text}
     for n, text in enumerate(["a b", "a", "I know no answer", "a bay"])
@@ -58,3 +60,36 @@ def test_rescoring_with_an_unknown_evaluator_changes_nothing(context_bench: Run,
     assert done.code == 2
     assert "Did you mean 'rouge'" in done.err
     assert all("rouge_l_f1" not in row["scores"] for row in rows(context_bench("report", run_file, "--format", "json")))
+
+
+def test_a_run_without_its_examples_is_named_and_nothing_is_left_beside_it(context_bench: Run, tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    evaluate(
+        lambda example: example["pred"], ROWS, ["answer-quality"], progress=False, run_file=path, keep_examples=False
+    )
+    done = context_bench("rescore", str(path), "--also", "rouge")
+    assert done.code != 0
+    assert f"{path} was written without its examples" in done.err
+    assert [file.name for file in tmp_path.glob("r.sqlite*")] == ["r.sqlite"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--also", "rogue"],
+        ["--set", "evaluators.answer-quality.contains=nonsense"],
+        ["--set", "evaluators.answer-quality.nonsense=1"],
+        ["--prefix", "rogue=x_"],
+        ["--headline", "nonsense"],
+        ["--without", "answer-quality", "--headline", "f1"],
+        ["--evaluators", "nothing"],
+    ],
+    ids=" ".join,
+)
+def test_a_rescore_that_cannot_begin_leaves_nothing(
+    wrong: list[str], context_bench: Run, run_file: str, tmp_path: Path
+) -> None:
+    done = context_bench("rescore", run_file, *wrong)
+    print(done.code, done.err, done.out)
+    assert [file.name for file in tmp_path.glob("r.sqlite*")] == ["r.sqlite"]
+    assert done.code

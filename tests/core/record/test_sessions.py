@@ -181,6 +181,7 @@ def test_a_rescoring_shows_nothing_until_it_completes(tmp_path: Path, capsys: py
     session = Rescoring(path, {"asked": 1})
     session.store._connection.execute("UPDATE scores SET value = 0.25")
     session.store._connection.commit()
+    session.keep(None)  # type: ignore[arg-type]
     with pytest.raises(StoreError, match="Another session writes"):
         Rescoring(path, {"asked": 1})
     session.leave()  # as a process that dies leaves it
@@ -213,6 +214,7 @@ def test_a_draft_of_something_else_is_thrown_away(tmp_path: Path, change: str) -
     session = Rescoring(path, {"asked": 1})
     session.store._connection.execute("UPDATE scores SET value = 0.25")
     session.store._connection.commit()
+    session.keep(None)  # type: ignore[arg-type]
     session.leave()
     if change == "another state":
         evaluate(Echo(), EXAMPLES, ["answer-quality"], progress=False, run_file=path)

@@ -54,6 +54,8 @@ def rescore(
     """
     with closing(RunReader(path)) as reader, told_as_damage(path):
         request = _asked(reader)
+        if not reader.has_examples:
+            raise StoreError(f"{path} was written without its examples, so its responses cannot be scored again.")
     request = _without_objects(change(request), path)
     try:
         with Signals() as signals:
@@ -70,7 +72,7 @@ def rescore(
                 slots = _silent(store.systems())
                 secrecy = secrecy_of(catalog, request)
                 workbench = Workbench(WordTokenizer(), secrecy=secrecy)
-                Loop(workbench, store, 1, signals, Admission((), 1, stop=signals.stop)).run(
+                Loop(workbench, store, 1, signals, Admission((), 1, stop=signals.stop), session.keep).run(
                     Again(store, slots, planner.wire, force, reference).jobs()
                 )
                 result = read_result(store.path, catalog=catalog)

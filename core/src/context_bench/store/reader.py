@@ -356,6 +356,11 @@ class RunReader(Source):
         return {slot: (answered.get(slot, 0), failed.get(slot, 0)) for slot in answered.keys() | failed.keys()}
 
     @property
+    def has_examples(self) -> bool:
+        """Whether all examples were kept whole."""
+        return not self.lines("SELECT 1 FROM examples WHERE body IS NULL LIMIT 1")
+
+    @property
     def has_turns(self) -> bool:
         """Whether turns of conversations are kept."""
         return bool(self.lines("SELECT 1 FROM turns LIMIT 1"))

@@ -379,7 +379,8 @@ class Rescoring:
         with _locked(path, "copied for its rescoring") as self._lock:
             self._path, self._draft = path, draft_of(path)
             wanted = digest(_state(path), asked).hex()
-            if not self._draft.exists() or self._purpose() != wanted:
+            self._is_worth_keeping = self._draft.exists() and self._purpose() == wanted
+            if not self._is_worth_keeping:
                 self._begin(wanted)
             self.store = RunFile(self._draft)
             self.store.begin(None)
@@ -395,11 +396,18 @@ class Rescoring:
             ) from error
         self.store.close()
         _remove(self._draft)
+        self._is_worth_keeping = True  # what lies there later is another session's
         RunFile(self._path, self._lock).seal()
 
+    def keep(self, row: StoredRow) -> None:
+        """Note that a row has new scores, which the next session need not make again."""
+        self._is_worth_keeping = True
+
     def leave(self) -> None:
-        """End the session; a draft that was not published is kept for the next one."""
+        """End the session; a draft with new scores that was not published is kept for the next one."""
         self.store.close()
+        if not self._is_worth_keeping:
+            _remove(self._draft)
         self._lock.release()
 
     def _purpose(self) -> str:
