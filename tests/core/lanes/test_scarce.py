@@ -43,6 +43,11 @@ class Heavy(Plain):
 async def answer(example):
     return "1"
 
+def answer_when_a_second_thread_was_asked_for(example):
+    while len(begun) < 2:
+        time.sleep(0.001)
+    return "1"
+
 def run(system, evaluator, **options):
     examples = [{"id": str(n), "question": "why?"} for n in range(40)]
     try:
@@ -57,7 +62,10 @@ def run(system, evaluator, **options):
 PLAIN = "run(lambda example: '1', Plain(), max_workers=8, deadline=60)"
 CASES = {
     "no thread for a call": ("worker", "1-999", PLAIN, "error: can't start new thread"),
-    "one thread for eight calls": ("worker", "2-9", PLAIN, "40 rows 40 scored"),
+    "one thread for eight calls": (
+        *("worker", "2-3", "run(answer_when_a_second_thread_was_asked_for, Plain(), max_workers=8)"),
+        "40 rows 40 scored",
+    ),
     "no thread that keeps time": ("clock", "1-999", PLAIN, "error: can't start new thread"),
     "no thread that writes": ("writer", "1-999", PLAIN, "error: can't start new thread"),
     "no event loop": ("loop", "1-999", "run(answer, Plain())", "error: can't start new thread"),
