@@ -70,6 +70,44 @@ def test_what_is_around_a_secret_stays(text: str, found: str) -> None:
     assert Redactor().text(text) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("export DB_PASSWORD=hunter2", "export DB_PASSWORD=[secret-1]"),
+        ("DB_PASSWORD=admin make", "DB_PASSWORD=[secret-1] make"),
+        ("mysql --password=root -h db", "mysql --password=[secret-1] -h db"),
+        ("password: s3cr3t", "password: [secret-1]"),
+        ("password: 4711", "password: [secret-1]"),
+        ("connect(password='open')", "connect(password='[secret-1]')"),
+        (r"{\"api_key\": \"abcd\"}", r"{\"api_key\": \"[secret-1]\"}"),
+        ("http://host/v1?api_key=abc1&page=2", "http://host/v1?api_key=[secret-1]&page=2"),
+        ("curl -H 'X-Api-Key: k3y9'", "curl -H 'X-Api-Key: [secret-1]'"),
+        ("Authorization: abc123", "Authorization: [secret-1]"),
+        ("token = 'abcd'", "token = '[secret-1]'"),
+    ],
+)
+def test_a_short_secret_is_taken_out_where_its_name_and_the_end_of_the_word_show_it(text: str, found: str) -> None:
+    assert Redactor().text(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(token: str, password: bytes = None, secret=None):",
+        "connect(token=token, password=passwd)",
+        "token = next(lines)",
+        "secret = keys[0]",
+        "max_token: 4096, token_count=1234, tokens: 512",
+        "tokenizer: gpt2, tokenizer=bpe",
+        "The password: please ask. Secret: Garden.",
+        "Authorization: Bearer",
+        "password=abc",
+    ],
+)
+def test_what_no_secret_is_stays(text: str) -> None:
+    assert Redactor().text(text) == text
+
+
 @pytest.mark.parametrize("value", ["hunter2", "my pass word", 'a"b\\c', "[x]y", "line\nline"])
 def test_a_field_that_is_called_secret_goes_whole_in_a_table_and_in_json(value: str) -> None:
     table = {"user": "bob", "password": value, "tokens": 12345678, "bob@example.com": [{"api-key": value}]}
