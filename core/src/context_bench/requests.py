@@ -173,17 +173,21 @@ def recompute(catalog: Catalog, run: Run) -> Recomputation:
     return Recomputation(catalog, run)
 
 
-def request_command(name: str | None = None) -> Callable[[Callable[..., Any]], Any]:
+def request_command(name: str | None = None, *, only_wiring: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Return what makes a function a click command that takes the options of ``run``.
 
     The function is called with ``request``, ``catalog`` and the values of its own click options.
+
+    Args:
+        name: Its name; None takes the function's.
+        only_wiring: Whether it takes only those that say which evaluators and hooks are used, and asks no system.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
         import click
 
         from context_bench.cli.commands import RunOptions
-        from context_bench.cli.run import asked, request_options
+        from context_bench.cli.run import asked, request_options, wiring_options
 
         own: Sequence[Any] = tuple(getattr(function, "__click_params__", ()))
 
@@ -194,6 +198,8 @@ def request_command(name: str | None = None) -> Callable[[Callable[..., Any]], A
             with hiding(secrecy_of(catalog, request).of):
                 return function(request=request, catalog=catalog, **given)
 
+        if only_wiring:
+            return click.command(name)(wiring_options(call))
         return click.command(name, cls=RunOptions)(request_options(call))
 
     return decorate

@@ -96,6 +96,7 @@ BASICS_ENTRY_POINTS = {
 
 
 TOOLS = {
+    "wiring": "context-bench-kit",
     "check": "context-bench-kit",
     "validate": "context-bench-kit",
     "diff": "context-bench-kit",

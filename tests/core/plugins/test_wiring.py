@@ -248,6 +248,13 @@ def test_nothing_is_paid_for_without_consent(
     assert (warned in done.words) is not wired
 
 
+def test_a_dry_run_warns_once(site: Any, context_bench: Run) -> None:
+    site.basics()
+    site.evaluator("acme-risky", "risky", **with_capabilities('["network"]'))
+    for command in (("run", "-s", "echo", "-d", "toy", "--dry-run"), ("explain", "wiring", "-d", "toy")):
+        assert context_bench(*command).err.count("acme-risky/risky would score toy but is left out") == 1
+
+
 SANDBOX = {
     "without a sandbox": ("", (), False),
     "with an isolating sandbox": ("def isolation(self): return 'namespaces'", (), True),

@@ -31,7 +31,8 @@ def test_the_kit_passes_its_own_check(capsys: pytest.CaptureFixture[str]) -> Non
     assert execute(["plugins", "check", "context-bench-kit", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told == {
-        f"context-bench-kit/{name} (command)": [] for name in ("check", "diff", "disable", "enable", "validate")
+        f"context-bench-kit/{name} (command)": []
+        for name in ("check", "diff", "disable", "enable", "validate", "wiring")
     }
 
 
@@ -67,3 +68,17 @@ def test_a_plugin_is_switched_off_and_on_in_the_project_file(capsys: pytest.Capt
     assert execute(["plugins", "enable", "validate"]) == 0
     assert Path("context-bench.toml").read_text(encoding="utf-8").startswith("# ours\n")
     assert execute(["plugins", "disable", "nobody"]) == 2
+
+
+def test_the_wiring_of_a_dataset_is_explained_as_text_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code = execute(["explain", "wiring", "-d", "nobodys-rows", "--json"])
+    report = json.loads(capsys.readouterr().out)["nobodys-rows"]
+    assert (code, report["error"]) == (0, None)
+    assert list(report) == ["dataset", "names", "tags", "headline", "error", "evaluators", "warnings", "hooks"]
+    assert execute(["explain", "wiring", "-d", "nobodys-rows", "-d", "others", "--tag", "qa"]) == 0
+    told = capsys.readouterr()
+    assert f"nobodys-rows: headline {report['headline'] or 'none'}\n" in told.out
+    assert "\nothers: headline " in told.out
+    assert told.err.splitlines()[0].startswith(
+        "Warning: No dataset is called 'nobodys-rows', so it is taken for a label"
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from context_bench.bench.parameters import DatasetSpec, Examples, SystemSpec, numbered, safe_spec
+from context_bench.bench.parameters import DatasetSpec, Examples, SystemSpec, numbered, parse_dataset, safe_spec
 from context_bench.bench.provenance import held_against
 from context_bench.errors import (
     ConfigurationError,
@@ -26,7 +26,7 @@ from context_bench.errors import (
 )
 from context_bench.plugins.catalog import Catalog, Component, edition, of_suffix
 from context_bench.plugins.loading import load, read_options
-from context_bench.plugins.wiring import DatasetFacts
+from context_bench.plugins.wiring import Choice, DatasetFacts, DatasetPlan, decide_dataset, plan_dataset
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.runner.job_source import bounded
 from context_bench.runner.parts import (
@@ -465,6 +465,41 @@ def describe_dataset(component: Component, spec: DatasetSpec, taken: Collection[
     own = facts.by_config.get(spec.config or facts.default_config or "", {})
     tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)
     return DatasetFacts(label, names, tags, primary, component), spec.label is not None or not is_file
+
+
+def explained(catalog: Catalog, dataset: str, tags: Iterable[str], choice: Choice) -> DatasetPlan:
+    """Return the wiring of a dataset, a file, or any label that rows may carry, whether or not a run could go on.
+
+    Args:
+        catalog: What is installed.
+        dataset: The dataset.
+        tags: Tags beyond its own.
+        choice: What the user says about evaluators.
+
+    Raises:
+        ContextBenchError: The dataset is no spec, or the choice names what is not installed.
+    """
+    spec, facts = parse_dataset(dataset), DatasetFacts(dataset, (dataset,))
+    warnings, stop = list[str](), list[ContextBenchError]()
+    try:
+        component, spec = find_dataset(catalog, spec)
+        facts, _ = describe_dataset(component, spec, ())
+        component.require_ok()
+    except PluginError as error:
+        stop.append(error)
+    except UnknownNameError as error:
+        if error.kind != "dataset":
+            raise
+        hint = did_you_mean(dataset, error.known)
+        told = f"No dataset is called {dataset!r}, so it is taken for a label that rows carry. "
+        warnings.append(f"{told}{hint if hint.startswith('Did') else ''}".rstrip())
+    facts = evolve(facts, tags=tuple(dict.fromkeys((*facts.tags, *tags))))
+    try:
+        plan = plan_dataset(catalog, facts, choice)
+    except ContextBenchError as error:
+        plan = DatasetPlan(facts, tuple(decide_dataset(catalog, facts, choice)), None)
+        stop.append(error)
+    return evolve(plan, error=str(stop[0]) if stop else None, warnings=(*warnings, *plan.warnings))
 
 
 def _load(

@@ -18,7 +18,7 @@ from context_bench.bench.builders import component_of, describe_dataset, find_da
 from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import described_parts
 from context_bench.errors import ConfigurationError, PluginError, UnstorableError, WiringError
-from context_bench.metrics.registry import active_metrics
+from context_bench.metrics.registry import RunMetric, active_metrics, metrics_for
 from context_bench.plugins.catalog import Catalog, Component, edition
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
@@ -91,6 +91,17 @@ def known_metrics(
         warn(f"{' and '.join(strange)} {are} not in {request.locked}, so this locked run does not load such a metric.")
     kept = {name: one for name, one in told.items() if name not in strange}
     return evolve(request, without=(*request.without, *strange)), kept
+
+
+def metrics_of(catalog: Catalog, request: Request, warn: Callable[[str], None]) -> list[RunMetric]:
+    """Return the metrics of a run, without those that its lock does not name.
+
+    Raises:
+        ContextBenchError: One is unknown, cannot be used, is not locked, or has an option that does not fit.
+    """
+    request, _ = known_metrics(catalog, request, warn)
+    names = request.metrics, request.also_metrics, request.without
+    return metrics_for(catalog, *names, request.score_field, request.threshold)
 
 
 def known_hooks(

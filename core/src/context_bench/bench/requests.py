@@ -6,7 +6,7 @@ is kept; an object that ``evaluate()`` was given is kept by its name alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +35,8 @@ from context_bench.bench.parameters import (
     whole,
 )
 from context_bench.errors import ConfigurationError
-from context_bench.metrics.registry import RunMetric, metrics_for
 from context_bench.plugins.catalog import Catalog, Component
-from context_bench.plugins.wiring import Choice
+from context_bench.plugins.wiring import Choice, Explanation
 
 if TYPE_CHECKING:
     from context_bench.runner.job_source import Selection
@@ -305,14 +304,6 @@ class Request:
         if not self.keep_examples:
             raise ConfigurationError(f"{reason}: its examples must be kept (leave --no-store-examples out).")
 
-    def metrics_of(self, catalog: Catalog) -> list[RunMetric]:
-        """Return the metrics of the run.
-
-        Raises:
-            ContextBenchError: One is unknown, cannot be used, or has an option that does not fit.
-        """
-        return metrics_for(catalog, self.metrics, self.also_metrics, self.without, self.score_field, self.threshold)
-
     def selection(self) -> Selection | None:
         """Return which examples of a dataset are taken, beyond the limit.
 
@@ -383,6 +374,28 @@ class Request:
         ]
         exact = None if self.evaluators is None else tuple(one for one in self.evaluators if isinstance(one, str))
         return Choice(exact, self.also, frozenset(self.without), frozenset(flags), frozenset(self.allow), self.prefixes)
+
+    def explanation(
+        self, catalog: Catalog, datasets: Sequence[str], tags: Sequence[str] = (), given: Sequence[str] = ()
+    ) -> Explanation:
+        """Return which evaluators would score the rows of datasets, and why the others would not; nothing is imported.
+
+        Args:
+            catalog: What is installed.
+            datasets: Dataset specs, files, or any labels that rows may carry.
+            tags: Tags beyond those of the datasets.
+            given: Flags that would be given beside the options of evaluators, such as ``judge-url``.
+
+        Raises:
+            ContextBenchError: A dataset is no spec, or what is asked for by name cannot be used.
+        """
+        from context_bench.bench.builders import explained
+        from context_bench.bench.planner import known_hooks
+
+        choice = self.choice(catalog)
+        choice = evolve(choice, given=choice.given | {flag.removeprefix("--") for flag in given})
+        plans = tuple(explained(catalog, dataset, tags, choice) for dataset in datasets)
+        return Explanation(plans, known_hooks(catalog, self)[1])
 
 
 _NOW_OF_PARTS = {"prices": "money", "max_cost": "money", "isolate_prefixes": "isolated-prefixes"}

@@ -27,7 +27,7 @@ from context_bench.bench.builders import (
     with_reader,
 )
 from context_bench.bench.parameters import DatasetSpec, SystemSpec, numbered, secrecy_of
-from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, known_metrics
+from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, metrics_of
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import load_parts
@@ -305,7 +305,7 @@ class Run:
                 warnings.warn(notice)
         self._slots, self.streams = slots, _streams(catalog, request, planner)
         self._secrecy = secrecy_of(catalog, request)
-        self._metrics = known_metrics(catalog, request, warnings.warn)[0].metrics_of(catalog)
+        self._metrics = metrics_of(catalog, request, warnings.warn)
         check_metrics(self._metrics, planner, self.streams)
         size = bounded(request.size, request.patience, "the dataset")
         self._expected = None if size is None else size * len(slots)

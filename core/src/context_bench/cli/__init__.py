@@ -17,7 +17,7 @@ COMMANDS = {
     "report": ("context_bench.cli.run:report", "Show or write the result of a run file."),
     "export": ("context_bench.cli.run:export", "Write the rows of a run file as JSON lines."),
     "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
-    "explain": ("context_bench.cli.explain:explain", "Tell why things are as they are."),
+    "explain": ("context_bench.cli.commands:explain", "Tell why things are as they are."),
     "plugins": ("context_bench.cli.installed:plugins", "What is installed, in what state, wired to what."),
     **{
         kind: (f"context_bench.cli.installed:{kind}", f"The installed {kind}.")

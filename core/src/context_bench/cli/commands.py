@@ -228,6 +228,9 @@ def _as_group(command: click.Command) -> click.Command:
     )
 
 
+explain = CommandGroup("explain", help="Tell why things are as they are.")
+
+
 class _Top(CommandGroup):
     """The top group: its commands are imported when they are called. Flags without a command mean ``run``."""
 

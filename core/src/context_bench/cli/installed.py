@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from context_bench.console import say, styled, wrapped, write_json
 from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import OK, OPTIONAL, PACKAGE_HINT, STATES, Catalog, Component, describe, singular
 from context_bench.plugins.component_metadata import KINDS
+
+if TYPE_CHECKING:
+    from context_bench.plugins.wiring import DatasetPlan
 
 EXAMPLES = "context_bench_examples.json"
 """Beside a manifest: an example of each of its datasets, by name, for ``datasets show``."""
@@ -66,7 +69,7 @@ def list_plugins(
     shown = [component for component in catalog if kind in (None, component.kind)]
     shown = [component for component in shown if not states or {component.condition, component.state} & set(states)]
     if wired_to is not None:
-        wired = {told["evaluator"] for told in _wiring(catalog, wired_to)["evaluators"] if told["wired"]}
+        wired = {decision.evaluator for decision in _plan(catalog, wired_to).wired}
         shown = [component for component in shown if component.kind == "evaluators" and component.id in wired]
     if sort is not None:
         shown.sort(key=lambda component: (FIELDS[sort](component, catalog), component.kind, component.id))
@@ -126,19 +129,18 @@ def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]
     return [component for component in components if set(tags) <= set(component.said.tags)]
 
 
-def _wiring(catalog: Catalog, dataset: str) -> dict[str, Any]:
-    from context_bench.cli.explain import explain_wiring
-    from context_bench.plugins.wiring import Choice
+def _plan(catalog: Catalog, dataset: str) -> DatasetPlan:
+    from context_bench.bench.requests import Request
 
-    return explain_wiring(catalog, dataset, (), Choice())
+    return Request().explanation(catalog, [dataset]).plans[0]
 
 
 def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
     """Return what a run on a dataset would score, why, and one of its examples, which its package brings."""
-    report = _wiring(catalog, dataset.name)
-    wired = {each["evaluator"]: each["reason"] for each in report["evaluators"] if each["wired"]}
-    notes = [note for note in (report["error"], *report["warnings"]) if note]
-    found: dict[str, Any] = {"headline": report["headline"], "evaluators": wired, "notes": notes}
+    plan = _plan(catalog, dataset.name)
+    wired = {decision.evaluator: decision.reason for decision in plan.ranked if decision.wired}
+    notes = [note for note in (plan.error, *plan.warnings) if note]
+    found: dict[str, Any] = {"headline": plan.headline, "evaluators": wired, "notes": notes}
     path = dataset.distribution.manifest_path and Path(dataset.distribution.manifest_path).with_name(EXAMPLES)
     if path and path.is_file():
         try:

@@ -6,14 +6,14 @@ Results go to standard output as a table or text, and to files by their suffix; 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 import click
 
-from context_bench.bench.project import flags_over, request_of_flags
+from context_bench.bench.project import flags_over, project_request, request_of_flags
 from context_bench.bench.requests import PARAMETERS, Request
 from context_bench.cli.commands import (
     GovernorOptions,
@@ -27,11 +27,12 @@ from context_bench.cli.commands import (
     project_option,
     with_declared_flags,
 )
-from context_bench.console import Screen, say, tell, warn, write_json
+from context_bench.console import Screen, say, styled, tell, warn, write_json
 from context_bench.errors import ConfigurationError, ContextBenchError, MetricError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix
 from context_bench.plugins.loading import build, load, read_options
 from context_bench.plugins.settings import LOCK_FILE, load_project
+from context_bench.plugins.wiring import DatasetPlan, Explanation, broken_plugins
 from context_bench.protocols import Reporter
 from context_bench.records import Completeness
 from context_bench.reporters import TableReporter
@@ -202,15 +203,22 @@ def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def wiring_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command those of the options of ``run`` that say which evaluators and hooks are used."""
+    return parameters_of("explain")(plugin_option(project_option(command)))
+
+
 def request_of(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]) -> Request:
     """Return what the project file and the flags of :func:`request_options` ask for."""
     return with_declared_flags(catalog, request_of_flags(catalog, project, flags), flags)
 
 
 def asked(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, Request]:
-    """Return what is installed, and what the flags of :func:`request_options` and the project file ask for."""
+    """Return what is installed, and what the flags of :func:`request_options` or fewer, and the project file, ask for."""
     project = load_project(flags["project_path"])
     catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
+    if "proxies" not in flags:  # nothing is asked of the systems of the project, so they need not be in order
+        return catalog, flags_over(project_request(project, catalog), flags)
     return catalog, request_of(catalog, project, {**flags, **more})
 
 
@@ -228,7 +236,6 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     from context_bench.bench import runs
     from context_bench.bench.planner import plan
     from context_bench.bench.run_parts import described_parts
-    from context_bench.plugins.wiring import broken_plugins
 
     lock_path = lock_file or Path(LOCK_FILE) if is_locked else None
     catalog, request = asked(flags, locked=lock_path and str(lock_path))
@@ -237,12 +244,11 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     parts = described_parts(catalog, request)
     plans = plan(catalog, request, warn if dry_run else None)
     if dry_run:
-        from context_bench.cli.explain import show_run
         from context_bench.plugins.lock import check_lock
 
         if lock_path is not None:
             check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
-        show_run(catalog, request, parts, plans.values())
+        _show(catalog, request, parts, plans.values())
         return 0
     reports = Reports(catalog, flags)
     path = runs.run_path(request)
@@ -258,6 +264,22 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     tell(f"Run file: {path}")
     code = failed_share(result, path) or result.config.get("exit_code", 0)
     return after_run(catalog, result, flags) or code
+
+
+def _show(catalog: Catalog, request: Request, parts: Mapping[str, Any], plans: Iterable[DatasetPlan]) -> None:
+    """Write what a run would use and do: its parts, what is derived, its plans, its hooks, and who reads gold."""
+    from context_bench.bench.builders import derived_lines, oracles
+    from context_bench.bench.planner import known_hooks
+
+    for name, part in parts.items():
+        options = ", ".join(f"{key}={value}" for key, value in part["options"].items())
+        say(f"run part {styled(name, bold=True)}: {part['kind']}{f' ({options})' if options else ''}")
+    if any(part["kind"] == "derived-job" for part in parts.values()):
+        for line in derived_lines(catalog, request):
+            say(line)
+    say("\n".join(Explanation(tuple(plans), known_hooks(catalog, request)[1]).lines()))
+    for name in oracles(catalog, request.systems):
+        say(f"{name} reads gold: it is shown the right answers.")
 
 
 @click.command(cls=RunOptions)

@@ -160,7 +160,6 @@ _FLAGS_OF_CORE = frozenset(
 _TOP = "run resume rescore report export lock explain plugins datasets systems evaluators metrics"
 COMMANDS: dict[str, tuple[str, ...]] = {
     "": tuple(_TOP.split()),
-    "explain": ("wiring",),
     **dict.fromkeys(("plugins", "datasets", "systems", "evaluators", "metrics"), ("list", "show")),
 }
 """Core's commands by their group; the top is the group without a name."""

@@ -7,11 +7,12 @@ stored with the run, and lockable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import Factory, evolve, field, frozen
 
+from context_bench.console import styled, wrapped
 from context_bench.errors import ConfigurationError, UnknownNameError, WiringError
 from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component
 from context_bench.plugins.component_metadata import ALWAYS, CAPABILITIES, Score, WireRule
@@ -95,6 +96,11 @@ class Decision:
         return 3 if self.explicit else by_rule
 
     @property
+    def needs_isolation(self) -> bool:
+        """Whether it scores only where it proves to be isolated."""
+        return self.wired and self.consent == "executes-model-code"
+
+    @property
     def scores(self) -> Mapping[str, Score]:
         """What its manifest says about its keys, without the prefix."""
         return self.component.said.scores
@@ -120,12 +126,19 @@ class DatasetPlan:
         decisions: One for each installed evaluator, by canonical id.
         headline: Key of the headline score; None when nothing gives one.
         warnings: What the user should know, a line each.
+        error: Why a run would stop, where the plan is only told; None where it would not.
     """
 
     dataset: DatasetFacts
     decisions: tuple[Decision, ...]
     headline: str | None
     warnings: tuple[str, ...] = ()
+    error: str | None = None
+
+    @property
+    def ranked(self) -> list[Decision]:
+        """The decisions, the most specific ones first."""
+        return sorted(self.decisions, key=lambda decision: (-decision.rank, decision.evaluator))
 
     @property
     def wired(self) -> tuple[Decision, ...]:
@@ -158,6 +171,52 @@ class DatasetPlan:
                 for decision in self.wired
             },
         }
+
+
+@frozen
+class Explanation:
+    """What a run would use: the wiring of its datasets, every evaluator with its reason, and its hooks.
+
+    Attributes:
+        plans: The wiring of each dataset.
+        hooks: What is known of the active hooks, by id.
+    """
+
+    plans: tuple[DatasetPlan, ...]
+    hooks: Mapping[str, Mapping[str, Any]]
+
+    def lines(self) -> Iterator[str]:
+        """Yield it as the lines of a text for a person; the warnings of the plans are not in it."""
+        for plan in self.plans:
+            yield from _lines_of(plan)
+        for name, hook in self.hooks.items():
+            needs = f", with {', '.join(hook['capabilities'])}" if hook["capabilities"] else ""
+            version, manifest = hook["distribution_version"], hook["manifest_sha256"][:12] or "none"
+            does = ", ".join(hook["implements"]) or "undeclared"
+            yield f"hook {styled(name, bold=True)} {version}: {does}{needs} (manifest {manifest})"
+
+
+def _lines_of(plan: DatasetPlan) -> Iterator[str]:
+    label = styled(plan.dataset.label or "rows without a label", bold=True)
+    if plan.error:
+        yield f"{label}: {styled('a run would stop', colour='red')}"
+        yield wrapped("", plan.error, 2, 0)
+    else:
+        yield f"{label}: headline {plan.headline or 'none'}"
+    for decision in plan.ranked:
+        component = decision.component
+        state = "" if component.state == OK else styled(f" [{component.state}]", colour="red")
+        yield f"  {styled('+', colour='green') if decision.wired else '-'} {decision.evaluator}{state}"
+        yield wrapped("", decision.reason, 6, 0)
+        if component.reason and component.reason not in decision.reason:
+            yield wrapped("why", component.reason, 6, 8)
+        if component.remedy:
+            yield wrapped("remedy", component.remedy, 6, 8)
+        if decision.wired and decision.keys:
+            yield wrapped("scores", ", ".join(decision.keys), 6, 8)
+        if decision.needs_isolation:
+            yield wrapped("only", "in an isolating sandbox, or with --allow executes-model-code", 6, 8)
+    yield ""
 
 
 def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> DatasetPlan:
