@@ -192,7 +192,7 @@ def test_a_run_that_asks_for_it_says_what_is_wrong(
         assert error.endswith(" `context-bench plugins list` shows what is installed.")
     elif odd.state == "ok":
         assert error.startswith(
-            "Error: Evaluator acme-odd/odd is failed: loading it raised BaseException: it was imported. "
+            "Error: Evaluator acme-odd/odd has failed: loading it raised BaseException: it was imported. "
         )
     else:
         assert error.startswith(f"Error: Evaluator acme-odd/odd is {odd.state}: ")

@@ -35,6 +35,12 @@ class Broken:
     remedy: str
     wired: bool = True
 
+    @property
+    def said(self) -> str:
+        """How a sentence says its state."""
+        words = {"conflict": "is in conflict", "missing-dependency": "is missing a dependency"}
+        return words.get(self.state, f"is {self.state}")
+
 
 def _with_manifest(change: Callable[[str], str]) -> Callable[[Any], None]:
     def install(site: Any) -> None:
@@ -175,7 +181,7 @@ def test_a_run_that_does_not_need_it_goes_on_with_one_line_of_warning(
     assert done.code == 0
     assert asked() == 2
     [warning] = [line for line in done.err.splitlines() if line.startswith("Warning")]
-    assert f"is {broken.state} and unused" in warning
+    assert f"{broken.said} and unused" in warning
     assert broken.reason in warning
     assert broken.remedy.lower() in warning.lower()
 
@@ -188,7 +194,7 @@ def test_a_run_that_asks_for_it_stops_before_the_first_example(
     broken.install(site)
     done = here("run", "-s", "echo", "-d", "toy", "--also", "broken", "-q")
     assert (done.code, asked()) == (2, 0)
-    assert f"Evaluator acme-broken/broken is {broken.state}: " in done.err
+    assert f"Evaluator acme-broken/broken {broken.said}: " in done.err
     assert broken.remedy.lower() in done.words.lower()
 
 
@@ -243,7 +249,7 @@ def test_one_that_raises_at_import_is_found_when_it_is_loaded(
     assert (unneeded.code, asked()) == (0, 2)
     needed = process("run", "-s", "echo", "-d", "special=toy", "-q")
     assert (needed.code, asked()) == (2, 2)
-    assert "is failed: loading it raised RuntimeError: out of order" in needed.err
+    assert "has failed: loading it raised RuntimeError: out of order" in needed.err
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,6 @@ def test_a_run_that_does_not_use_it_says_nothing_of_it_and_one_that_does_stops(s
     done = context_bench("run", "--system", "fancy", "--dataset", "toy")
     assert done.code == 2
     assert (
-        "System acme-two/fancy is missing-dependency: it requires nowhere-to-be-found, which is not installed. "
+        "System acme-two/fancy is missing a dependency: it requires nowhere-to-be-found, which is not installed. "
         '`pip install "acme-two[fancy-things]"`.'
     ) in done.words

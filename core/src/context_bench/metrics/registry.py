@@ -20,7 +20,7 @@ from context_bench.aggregation import Columns, read_columns
 from context_bench.answers import UNREADABLE
 from context_bench.errors import ConfigurationError, ContextBenchError
 from context_bench.metrics import check_score_field
-from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component
+from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component, stated
 from context_bench.plugins.component_metadata import SummaryValue
 from context_bench.plugins.loading import build
 from context_bench.plugins.settings import CORE
@@ -147,7 +147,7 @@ def stored_metrics(
             components = catalog.named("metrics", name.partition("/")[2])
         component = components[0].called_by_id() if components else None
         if component is None or component.state != OK:
-            reason = f"{name} is {'not installed' if component is None else component.state}"
+            reason = f"{name} {'is not installed' if component is None else stated(component.state)}"
             absent.append({**entry, "reason": reason})
             continue
         options = entry["options"]

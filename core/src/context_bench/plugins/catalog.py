@@ -23,6 +23,8 @@ OPTIONAL = "optional"
 
 STATES = (OK, INCOMPATIBLE, INVALID, BLOCKED, CONFLICT, MISSING_DEPENDENCY, FAILED)
 
+_STATED = {CONFLICT: "is in conflict", MISSING_DEPENDENCY: "is missing a dependency", FAILED: "has failed"}
+
 PACKAGE = "packages"
 """The kind that stands for a distribution as a whole, where nobody can tell what it brings."""
 
@@ -194,7 +196,9 @@ class Component(NamedTuple):
             return self
         if self.rivals:
             raise contested(self.kind, self.name, (self.id, *self.rivals))
-        raise PluginError(f"{singular(self.kind).capitalize()} {self.id} is {self.state}: {self.reason}. {self.cure}")
+        raise PluginError(
+            f"{singular(self.kind).capitalize()} {self.id} {stated(self.state)}: {self.reason}. {self.cure}"
+        )
 
     @property
     def cure(self) -> str:
@@ -431,6 +435,15 @@ def install_line(distribution: str) -> str:
 
     names = [*NEEDS.get(distribution, "").split(), distribution]
     return " ".join(["pip install ./core", *(f"./plugins/{name}" for name in names)])
+
+
+def stated(state: str) -> str:
+    """Return how a sentence says that something is in a state.
+
+    >>> stated("blocked"), stated("conflict"), stated("failed")
+    ('is blocked', 'is in conflict', 'has failed')
+    """
+    return _STATED.get(state, f"is {state}")
 
 
 def singular(kind: str) -> str:

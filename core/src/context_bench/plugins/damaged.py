@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from context_bench.plugins.catalog import INVALID, PACKAGE, Component, Distribution, reinstallation, singular
+from context_bench.plugins.catalog import INVALID, PACKAGE, Component, Distribution, reinstallation, singular, stated
 from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.installed import (
     GROUP_PREFIX,
@@ -49,14 +49,14 @@ def told_of_damaged(catalog: Catalog, kind: str, name: str) -> Iterator[str]:
         of_kind = {found for kind_found, found in named if kind_found == kind}
         close = get_close_matches(asked, of_kind, 1, _CLOSE)
         if asked in of_kind:
-            told = f"{distribution} brings {'an' if kind[0] in 'aeiou' else 'a'} {singular(kind)} of this name, but is"
+            told = f"{distribution} brings {'an' if kind[0] in 'aeiou' else 'a'} {singular(kind)} of this name, but"
         elif close:
-            told = f"{distribution} brings {close[0]!r}, but is"
+            told = f"{distribution} brings {close[0]!r}, but"
         elif not named or name == distribution:
-            told = f"Nobody can tell what {distribution} brings, which is"
+            told = f"Nobody can tell what {distribution} brings, which"
         else:
             continue
-        yield f"{told} {whole.state}: {whole.reason}. {whole.cure}"
+        yield f"{told} {stated(whole.state)}: {whole.reason}. {whole.cure}"
 
 
 def _damaged(catalog: Catalog, installed: dict[str, list[Copy]]) -> Iterator[Component]:

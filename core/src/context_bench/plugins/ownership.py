@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from context_bench.plugins.catalog import CONFLICT, MISSING_DEPENDENCY, OK, Component, install_line, singular
+from context_bench.plugins.catalog import CONFLICT, MISSING_DEPENDENCY, OK, Component, install_line, singular, stated
 from context_bench.plugins.settings import PluginSettings
 
 
@@ -32,7 +32,7 @@ def _with_group(component: Component, name: str, group: Component | None) -> Com
         why = f"it uses the flag group {name!r}, which no installed package declares"
         return component.with_state(MISSING_DEPENDENCY, why, remedy)
     if group.state != OK:
-        why = f"it uses the flag group {group.id}, which is {group.state}: {group.reason}"
+        why = f"it uses the flag group {group.id}, which {stated(group.state)}: {group.reason}"
         return component.with_state(group.state, why, group.remedy)
     facts = component.said
     shared = {key: option._replace(group=group.id) for key, option in group.said.options.items()}
@@ -58,7 +58,7 @@ def _with_loader(component: Component, name: str, loader: Component | None) -> C
         why = f"its card is read by the loader {name!r}, which no installed package brings"
         return component.with_state(MISSING_DEPENDENCY, why, remedy)
     if loader.state != OK:
-        why = f"its card is read by {loader.id}, which is {loader.state}: {loader.reason}"
+        why = f"its card is read by {loader.id}, which {stated(loader.state)}: {loader.reason}"
         return component.with_state(loader.state, why, loader.remedy)._replace(lacks_extra=loader.lacks_extra)
     facts, options = component.said, dict(loader.said.options)
     for key, option in options.items():

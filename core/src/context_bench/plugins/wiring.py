@@ -14,7 +14,7 @@ from attrs import Factory, evolve, field, frozen
 
 from context_bench.console import styled, wrapped
 from context_bench.errors import ConfigurationError, UnknownNameError, WiringError
-from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component
+from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component, stated
 from context_bench.plugins.component_metadata import ALWAYS, CAPABILITIES, Score, WireRule
 
 
@@ -302,7 +302,7 @@ def broken_plugins(catalog: Catalog) -> list[str]:
 def _broken_line(components: list[Component]) -> str:
     first = components[0]
     others = f" (and {len(components) - 1} more of {first.distribution.name})" if len(components) > 1 else ""
-    return f"{first.id}{others} is {first.state} and unused: {first.reason}. {first.cure}"
+    return f"{first.id}{others} {stated(first.state)} and unused: {first.reason}. {first.cure}"
 
 
 def _decide(component: Component, dataset: DatasetFacts, choice: Choice, explicit: bool) -> Decision:

@@ -15,6 +15,7 @@ from typing import Any
 
 from context_bench import __version__
 from context_bench.catalog import Catalog, Component
+from context_bench.errors import PluginError
 from context_bench.requests import Request
 from context_bench_preflight.checks import ERROR, FINE, NOTE, STATES, WARNING, Check
 from context_bench_preflight.endpoints import endpoint_checks
@@ -128,8 +129,10 @@ def _plugins(catalog: Catalog, used: frozenset[str]) -> Iterator[Check]:
             is_no_matter = component.state == "blocked" or component.lacks_extra
             state = ERROR if is_used else NOTE if is_no_matter else WARNING
             needed = " The project uses it." if is_used else ""
-            told = f"{component.noun} {component.name} is {component.state}: {component.reason}."
-            yield Check(distribution.name, state, f"{told} {component.cure}{needed}")
+            try:
+                component.require_ok()
+            except PluginError as error:
+                yield Check(distribution.name, state, f"{error}{needed}")
 
 
 def _brings(components: Sequence[Component]) -> str:
