@@ -17,6 +17,16 @@ Run = Callable[..., Any]
 SPECIAL = '[{ datasets = ["special"] }]'
 
 
+SAID = {
+    "invalid": "is invalid",
+    "incompatible": "is incompatible",
+    "conflict": "is in conflict",
+    "missing-dependency": "is missing a dependency",
+    "failed": "has failed",
+}
+"""How a sentence says each state."""
+
+
 @frozen
 class Broken:
     """A broken plugin: how it gets installed, and what is told of its evaluator ``broken``.
@@ -34,12 +44,6 @@ class Broken:
     reason: str
     remedy: str
     wired: bool = True
-
-    @property
-    def said(self) -> str:
-        """How a sentence says its state."""
-        words = {"conflict": "is in conflict", "missing-dependency": "is missing a dependency"}
-        return words.get(self.state, f"is {self.state}")
 
 
 def _with_manifest(change: Callable[[str], str]) -> Callable[[Any], None]:
@@ -181,7 +185,7 @@ def test_a_run_that_does_not_need_it_goes_on_with_one_line_of_warning(
     assert done.code == 0
     assert asked() == 2
     [warning] = [line for line in done.err.splitlines() if line.startswith("Warning")]
-    assert f"{broken.said} and unused" in warning
+    assert f"{SAID[broken.state]} and unused" in warning
     assert broken.reason in warning
     assert broken.remedy.lower() in warning.lower()
 
@@ -194,7 +198,7 @@ def test_a_run_that_asks_for_it_stops_before_the_first_example(
     broken.install(site)
     done = here("run", "-s", "echo", "-d", "toy", "--also", "broken", "-q")
     assert (done.code, asked()) == (2, 0)
-    assert f"Evaluator acme-broken/broken {broken.said}: " in done.err
+    assert f"Evaluator acme-broken/broken {SAID[broken.state]}: " in done.err
     assert broken.remedy.lower() in done.words.lower()
 
 
@@ -284,7 +288,7 @@ def test_whatever_loading_raises_becomes_a_state(site: Any, process: Run, code: 
     assert told["remedy"]
     needed = process("run", "-s", "echo", "-d", "special=toy", "-q")
     assert needed.code == 2
-    assert f"is {state}: " in needed.err
+    assert f"broken {SAID[state]}: " in needed.err
 
 
 def test_what_a_plugin_prints_at_import_stays_out_of_the_results(site: Any, process: Run) -> None:
