@@ -49,7 +49,9 @@ _PHRASES = {
         "refutes, refuted, refuting, refutation, disprove, disproves, disproved, disproven, debunk, debunks, debunked, "
         "disagree, disagrees, goes against, go against, at odds with, rules out, ruled out by, incompatible with, "
         "conflicts with, conflict with, in conflict with, inconsistent with, falsified, falsifies, "
-        "proven false, proved false, proves false, shown false, proven wrong, proved wrong, proven incorrect, confirmed false"
+        "proven false, proved false, proves false, shown false, proven wrong, proved wrong, proven incorrect, confirmed false, "
+        "the opposite, the opposite is true, the contrary is true, the reverse is true, contrary to the claim, contrary to this "
+        "claim, contrary to the statement, contrary to the hypothesis, contrary to what"
     ),
     Relation.OPEN: (
         "neutral, neutrality, nei, noinfo, no info, no information, no evidence, no mention, no data, no basis, "
@@ -67,7 +69,8 @@ _PHRASES = {
         "no way to know, no way to tell, no way of knowing, no way of telling, no indication, says nothing, say nothing, "
         "tells us nothing, tells nothing, states nothing, nothing is said, left open, leaves open,"
         "is silent, remains silent, silent on, "
-        "silent about, not necessarily, not applicable, undefined, unspecified, unaddressed"
+        "may or may not, might or might not, may be true or false, might be true or false, could be true or false, "
+        "can be true or false, silent about, not necessarily, not applicable, undefined, unspecified, unaddressed"
     ),
     Relation.CONTRADICTED | Relation.OPEN: "unsupported, unconfirmed, unsubstantiated",
     Relation.ENTAILED | Relation.OPEN: "unrefuted, uncontradicted",
