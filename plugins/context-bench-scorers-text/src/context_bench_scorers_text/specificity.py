@@ -22,7 +22,7 @@ _ARTHUR_VAGUE = (
     "possibly", "probably", "several", "some", "somewhat", "sometimes", "sort of", "kind of", "usually", "various", "maybe",
 )  # fmt: skip
 _VAGUE_PHRASES = re.compile(r"\b(?:kind|sort) of\b", re.IGNORECASE)
-_NUMBER = re.compile(r"(?:\d[\d.,:/]*\d|\d)(?:st|nd|rd|th|%)?\b")
+_NUMBER = re.compile(r"(?<!\d)\d(?:[\d.,:/]{0,1000}\d)?(?:st|nd|rd|th|%)?\b")
 _NUMBER_WORDS_TEXT = """
 two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
 nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion

@@ -62,4 +62,4 @@ def syllables(word: str) -> int:
 def _without_silent_e(stem: str) -> str:
     if re.search(r"[^aeiouy]le$", stem) or len(stem) < 3:
         return stem
-    return re.sub(r"(?<=[^e])e$", "", stem) if re.search(r"[aeiouy].*e$", stem) else stem
+    return re.sub(r"(?<=[^e])e$", "", stem) if _VOWELS.search(stem[:-1]) else stem

@@ -10,6 +10,8 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|no|fig|inc|ltd|jr|sr)|\b[A-Z])$", re.IGNORECASE
 )
 
+_LONGEST_ABBREVIATION = 8  # with what stands before it
+
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text; the apostrophe of a contraction stays, all other punctuation goes.
@@ -42,7 +44,7 @@ def sentences_of(text: str) -> list[str]:
         if (
             end.group().startswith(".")
             and len(end.group().rstrip("\"'”’)]")) == 1
-            and _ABBREVIATION.search(text[start : end.start()])
+            and _ABBREVIATION.search(text[max(start, end.start() - _LONGEST_ABBREVIATION) : end.start()])
         ):
             continue
         found.append(text[start : end.end()].strip())
