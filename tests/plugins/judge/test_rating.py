@@ -389,8 +389,25 @@ def test_a_final_line_with_the_rating_in_brackets_always_counts(rating: int, bef
         "rating " * 20_000,
         "a b c " * 50_000,
         "[[" * 50_000,
+        " " * 100_000,
+        "\n" * 100_000,
+        " \n" * 50_000,
+        "1+" * 50_000,
+        "1 - " * 25_000,
     ],
-    ids=["braces", "brackets", "numbers", "labels", "words", "double brackets"],
+    ids=[
+        "braces",
+        "brackets",
+        "numbers",
+        "labels",
+        "words",
+        "double brackets",
+        "blanks",
+        "lines",
+        "blank lines",
+        "sums",
+        "dashes",
+    ],
 )
 def test_a_huge_reply_is_read_to_its_end(reply: str) -> None:
     assert read_rating(reply + "\nRating: [[2]]") == 2
@@ -460,6 +477,8 @@ def test_a_judge_that_cannot_decide_gave_no_rating(reply):
 @pytest.mark.parametrize(
     ("reply", "rating"),
     [
+        ("I was going to say 5, but I rate it 4.", 4),
+        ("We were inclined to give a 2; the score is 3", 3),
         ("It lies between 3 and 4, leaning to 4. Rating: 4", 4),
         ("On a scale between 1 and 5, I rate this 4.", 4),
         ("The rating is between 4 and 5. Final rating: 5", 5),

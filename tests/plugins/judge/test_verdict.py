@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 from pathlib import Path
@@ -115,3 +116,10 @@ def test_recorded_comparisons_of_llmbar_give_the_published_accuracies(
             right[order] += winner == row["label"]
     accuracies = [100 * count / len(rows) for count in right.values()]
     assert accuracies == pytest.approx([in_order, swapped], abs=0.001)
+
+
+@pytest.mark.parametrize("unit", ["(", "[[", "A ", "A is a ", "verdict is ", "prefer ((", "better \n", "a tie? "])
+def test_a_huge_reply_is_read_in_one_pass(unit: str) -> None:
+    """Where the search began again at every place, these took minutes."""
+    with contextlib.suppress(UnreadableReply):
+        read_verdict(unit * (100_000 // len(unit)))

@@ -31,7 +31,8 @@ _BETWEEN = re.compile(
 _AND_A_HALF = re.compile(
     rf"(?<![\w.,/])(\d+|{_WORD})(?:\s*½|\s+(?:and\s+(?:an?|one)\s+half\b|1/2(?![\w/])))", re.IGNORECASE
 )
-_SUM = re.compile(r"(?<![\w.])\(?\d+(?:\.\d+)?(?:\s*[+-]\s*\d+(?:\.\d+)?)+\)?(?:\s*/\s*\d+)?\s*=\s*(?=\d)")
+_SUM = re.compile(r"(?<![\w.])\(?\d+(?:\.\d+)?(?:\s*[+-]\s*\d+(?:\.\d+)?){1,50}\)?(?:\s*/\s*\d+)?\s*=\s*(?=\d)")
+_WIDE_GAP = re.compile(r"\s{4,}")
 _OTHER_SCALE = "\x00"
 
 
@@ -92,6 +93,7 @@ def _plain(reply: str) -> str:
     text = part_answer(reply).answer
     if len(text) > _LONGEST_REPLY:
         text = text[: _LONGEST_REPLY // 4] + "\n" + text[-_LONGEST_REPLY * 3 // 4 :]
+    text = _WIDE_GAP.sub(_narrow, text)  # no search below has to start again at every blank of a long run
     text = _AND_A_HALF.sub(lambda match: f"{_as_number(match[1]):g}.5", text)
     text = unicodedata.normalize("NFKC", text).replace(_OTHER_SCALE, " ")
     text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', text))
@@ -100,6 +102,10 @@ def _plain(reply: str) -> str:
     text = re.sub(r"\\[()\[\]]|[\ufe0f\u20e3]", "", text)  # the marks of formulas, and of digits drawn as keys
     text = re.sub(r"\*+|`+|~~|^[ \t]*(?:#+|>)[ \t]*", "", text, flags=re.MULTILINE)
     return re.sub(r"(?<!\w)_+|_+(?!\w)", "", text)
+
+
+def _narrow(gap: re.Match[str]) -> str:
+    return "\n" * min(2, gap.group().count("\n")) or "  "
 
 
 def _without_scale(text: str, scale: Scale) -> str:

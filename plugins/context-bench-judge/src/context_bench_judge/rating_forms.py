@@ -50,7 +50,7 @@ _CLAUSE = re.compile(r"[.,;:!?]\s|\n|\b(?:so|but|hence|thus|therefore|yet|then|a
 _HEDGE = re.compile(
     r"\b(?:(?:would|could|might|should)(?:n't)? have|almost|nearly|cannot|can't|couldn't|wouldn't|don't|doesn't|not|than|"
     r"instead of|short of|opposed to|no longer|originally|initially|at first|tempted|if|unless|"
-    r"at least|at most|up to|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|unable)\b",
+    r"(?:was|were) (?:going|about|inclined) to|at least|at most|up to|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|unable)\b",
     re.IGNORECASE,
 )
 _ANYTHING = re.compile("")

@@ -27,7 +27,8 @@ _NAMES = (
 # A side: "Response A", "output (a)", "assistant 2", "(b)", or a capital letter alone. {0} tells its groups from others'.
 _SIDE = (
     r"(?:\b(?i:output|response|answer|assistant|model|option|candidate|summary|text|reply|system|version|choice)s?"
-    r"\s*[\[(\"'<]*(?P<{0}>[ABab12])[\])\"'>]*(?![\w'])|[\[(]+(?P<{0}_>[ABab])[\])]+|\b(?P<{0}__>[AB])\b(?!'))"
+    r"\s{{0,9}}[\[(\"'<]{{0,9}}(?P<{0}>[ABab12])[\])\"'>]*(?![\w'])|[\[(]{{1,9}}(?P<{0}_>[ABab])[\])]+"
+    r"|\b(?P<{0}__>[AB])\b(?!'))"
 ).format("side")
 _TIE = (
     r"(?i:\b(?:it(?:'s| is) )?a? ?(?:tie|draw)\b|\bneither\b[^.\n]{0,40}\bbetter\b|\bequally\b|"
@@ -39,8 +40,8 @@ _BETTER = (
 )
 _WORSE = r"(?i:worse|worst|inferior|weaker|less (?:accurate|helpful|correct|complete)|loses)"
 _IS = (
-    r"(?:\s+(?i:is|was|seems|appears|looks|would be|as))?"
-    r"(?:\s+(?i:to be|clearly|slightly|much|far|significantly|overall|the|a|thus|therefore|also))*\s+"
+    r"(?:\s{1,9}(?i:is|was|seems|appears|looks|would be|as))?"
+    r"(?:\s{1,9}(?i:to be|clearly|slightly|much|far|significantly|overall|the|a|thus|therefore|also)){0,9}\s{1,9}"
 )
 _PREFERRED = (
     r"(?i:verdict|winner|better(?: (?:one|output|response|answer|summary|choice|option))?|best|preference|choice|prefer|"
@@ -54,10 +55,16 @@ _IN_BRACKETS = (
 _IN_WORDS = (
     (re.compile(_SIDE + _IS + _BETTER), "side"),
     (re.compile(_SIDE + _IS + _WORSE), "other side"),
-    (re.compile(rf"\b{_PREFERRED}\W*(?:\s*(?i:is|as|the|to be|for|of the two|:|=|->))*\W*{_SIDE}"), "side"),
     (
         re.compile(
-            r"\b(?i:verdict|winner|preference|choice|decision)\W+(?i:is |a |an )*(?i:tie|draw|equal|neither|both)\b"
+            rf"\b{_PREFERRED}\W{{0,20}}(?:\s{{0,9}}(?i:is|as|the|to be|for|of the two|:|=|->)){{0,9}}\W{{0,20}}{_SIDE}"
+        ),
+        "side",
+    ),
+    (
+        re.compile(
+            r"\b(?i:verdict|winner|preference|choice|decision)\W{1,20}(?i:is |a |an ){0,9}"
+            r"(?i:tie|draw|equal|neither|both)\b"
         ),
         "tie",
     ),
