@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import merge
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
@@ -84,6 +84,7 @@ class Columns:
         self._numbers: dict[str, int] = {}
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self._values = {field: array("d") for field in dict.fromkeys(("score", *fields))}
+        self._gaps: set[str] = set()  # fields that a row has no value for
         self._agreements = {field: array("d") for field in self._values}
 
     @classmethod
@@ -117,13 +118,14 @@ class Columns:
         self.failed_with_value += row.failed and row.score is not None and not row.is_agreement
         for field, values in self._values.items():
             value = None if field == "score" and row.is_agreement else row.value(field)
+            if value is None or value != value:
+                self._gaps.add(field)
             values.append(_ABSENT if value is None else value)
 
     def values(self, field: str) -> Sequence[float]:
         """Return what the rows count for a score, unscored rows left out."""
         values = self._values[field]
-        has_gaps = any(value != value for value in values)
-        return array("d", (value for value in values if value == value)) if has_gaps else values
+        return array("d", (value for value in values if value == value)) if field in self._gaps else values
 
     def agreements(self, field: str) -> Sequence[float]:
         """Return what the rows without a gold answer count for their agreement with the reference."""
@@ -240,18 +242,21 @@ class Columns:
     def _add_plain(
         self,
         label: Label,
+        dataset: str,
         numbers: tuple[Any, ...],
         scores: Mapping[str, float],
         baseline: BaselineRow | None,
         measured: Mapping[str, Any],
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
-        self._count(label.dataset, False)
+        self._count(dataset, False)
         self._measure(numbers, measured, baseline)
-        self.scores.group(label.dataset, False, label.keys).add(scores)
+        self.scores.group(dataset, False, label.keys).add(scores)
         for field, column in self._values.items():
-            key = label.headline if field == "score" and field not in scores else field
-            column.append(scores.get(key, _ABSENT))  # type: ignore[arg-type]
+            value = scores.get(label.headline if field == "score" and field not in scores else field)  # type: ignore[arg-type]
+            if value is None:
+                self._gaps.add(field)
+            column.append(_ABSENT if value is None else value)
 
 
 class ScoreMeans:
@@ -350,7 +355,7 @@ class _Mean:
 
 def _told(means: Sequence[_Mean]) -> dict[str, Any]:
     count = sum(mean.count + len(mean.values) for mean in means)
-    total = math.fsum(part for mean in means for part in (*mean.parts, *mean.values))
+    total = math.fsum(chain.from_iterable(part for mean in means for part in (mean.parts, mean.values)))
     told = {
         "n": count,
         "failed": sum(mean.failed for mean in means),
@@ -367,8 +372,10 @@ def percentiles(values: array[float], shares: Sequence[float]) -> list[float]:
     parts = memoryview(values)
     for start in range(0, len(parts), _PART):
         parts[start : start + _PART] = array("d", sorted(parts[start : start + _PART]))
-    ordered = merge(*(parts[start : start + _PART] for start in range(0, len(parts), _PART)))
     places = [(len(parts) - 1) * share for share in shares]
+    if len(parts) <= _PART:
+        return [_between(parts, place) for place in places]
+    ordered = merge(*(parts[start : start + _PART] for start in range(0, len(parts), _PART)))
     wanted = {end for place in places for end in (math.floor(place), math.ceil(place))}
     found = {place: value for place, value in enumerate(islice(ordered, max(wanted) + 1)) if place in wanted}
     return [_between(found, place) for place in places]
@@ -394,6 +401,7 @@ def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[s
     systems = {entry["slot"]: entry["label"] for entry in store.systems()}
     found = {label: Columns(fields) for label in systems.values()}
     labels = {label.number: label for label in store.labels()}
+    named = {number: label.dataset for number, label in labels.items()}
     if any(label.reference is not None for label in labels.values()):
         for row in store.rows():
             found[row.system].add(row)
@@ -411,7 +419,12 @@ def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[s
             slot, label = lines[0][1:3]
             scores = {line[-2]: line[-1] for line in lines if line[-2] is not None}
             found[systems[slot]]._add_plain(
-                labels[label], lines[0][3:13], scores, baseline_of(number), extra if place == number else _NOTHING
+                labels[label],
+                named[label],
+                lines[0][3:13],
+                scores,
+                baseline_of(number),
+                extra if place == number else _NOTHING,
             )
     for row in store.rows_at(list(troubled)):
         found[row.system].add(row)

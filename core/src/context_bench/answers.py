@@ -64,6 +64,8 @@ def part_answer(text: str) -> Parted:
     >>> part_answer("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Paris<|return|>")
     Parted(answer='Paris', reasoning='Hm.')
     """
+    if "<" not in text and "[" not in text and "◁" not in text and _SPOKEN_MARK not in text:
+        return Parted(text)  # sooner than by an expression, which looks at each character
     answer = text
     reasoning: list[str] = []
     while _SPOKEN_MARK in answer or _MAY_PART.search(answer):

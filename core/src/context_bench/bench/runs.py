@@ -492,6 +492,9 @@ class Run:
         if self._hooks.watch_rows or self._parts.controllers:
             told.append(self._show_row)
 
+        if len(told) == 1:
+            return told[0]
+
         def watch(row: StoredRow) -> None:
             for tell in told:
                 tell(row)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from operator import le
 from typing import Any
 
 from attrs import frozen
@@ -85,7 +87,12 @@ class PassRate(ByColumns):
     def compute_columns(self, columns: Columns) -> dict[str, float]:
         """Return the share."""
         values = columns.values(self.score_field)
-        return {self.name: sum(value >= self.threshold for value in values) / len(values)} if values else {}
+        return {self.name: passing(values, self.threshold) / len(values)} if values else {}
+
+
+def passing(values: Iterable[float], threshold: float) -> int:
+    """Return how many values reach a threshold."""
+    return sum(map(partial(le, threshold), values))
 
 
 @frozen
@@ -195,14 +202,14 @@ class CostOfPass(ByColumns):
         values = columns.values(self.score_field)
         if not values:
             return {}
-        passing = sum(value >= self.threshold for value in values)
-        found: dict[str, float] = {"num_passing": passing}
+        passed = passing(values, self.threshold)
+        found: dict[str, float] = {"num_passing": passed}
         rows = sum(columns.spenders.values())
         source = REPORTED if columns.spenders.get(REPORTED) else next(iter(columns.spenders), NO_SOURCE)
         covered = columns.spenders.get(source, 0) / rows if rows and source != NO_SOURCE else 0.0
         columns.sources["cost_of_pass"] = (source if covered == 1 else NO_SOURCE, covered)
         if covered == 1 or not rows:
-            found["cost_of_pass"] = columns.spent.get(source, 0) / passing if passing else math.inf
+            found["cost_of_pass"] = columns.spent.get(source, 0) / passed if passed else math.inf
         return found
 
 

@@ -19,7 +19,7 @@ from attrs import define, evolve, field, frozen
 
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
 from context_bench.runner.parts import Job, LabelWiring, Slot, Stream, shown, takes_turns
-from context_bench.runner.stopping import Raised, guarded, message_of
+from context_bench.runner.stopping import Raised, guarded, is_ours, message_of
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
 from context_bench.store.rows import StoredExample
@@ -36,6 +36,7 @@ _WORTH_TELLING = 2.0
 _NOTHING = (1 << 64, b"", b"")
 _CONTENT = 64
 """Bits of an example's key that tell two examples with one id apart."""
+_WHOLE_CONTENT = (1 << _CONTENT) - 1
 _END, _LATE = object(), Raised(TimeoutError())
 _TICK = 0.25
 """Seconds after which a wait looks up: on Windows a Ctrl-C ends no wait."""
@@ -250,8 +251,12 @@ class _Names:
         name = name_of(example, position)
         if example.get("id") is not None:
             content = int.from_bytes(key[:8], "big")
-            found = self._first(hash(name), position << _CONTENT | content)
-            if found & ((1 << _CONTENT) - 1) != content:
+            number, place = hash(name), position << _CONTENT | content
+            is_first = number not in self._seen and len(self._seen) < _REMEMBERED_IDS
+            if is_first:
+                self._seen[number] = place
+            found = place if is_first else self._first(number, place)
+            if found & _WHOLE_CONTENT != content:
                 hint = " (a number and the same text are one)" if name.lstrip("-")[:1].isdigit() else ""
                 raise DatasetError(
                     f"Rows {found >> _CONTENT} and {position} of {called(self._stream)} are different examples with one "
@@ -260,9 +265,9 @@ class _Names:
         return name
 
     def _first(self, name: int, place: int) -> int:
-        """The first place of a name: this one, where it is new."""
-        if len(self._seen) < _REMEMBERED_IDS or name in self._seen:
-            return self._seen.setdefault(name, place)
+        """The first place of a name that is known, or that memory need not hold."""
+        if name in self._seen:
+            return self._seen[name]
         if self._further is None:
             from context_bench.store.reader import Further
 
@@ -349,23 +354,34 @@ def chosen(stream: Stream, timeout: float | None = None) -> Iterable[Placed]:
     Raises:
         DatasetError: It cannot be read, or did not give an example in time; raised while it is read.
     """
-    examples = _pulled(stream.examples)
-    placed = _placed(stream, examples if timeout is None else _elsewhere(examples, timeout), timeout)
+    placed = _placed(stream, timeout)
     return placed if stream.selection is None else stream.selection.of(placed)
 
 
-def _placed(stream: Stream, examples: Iterator[Any], timeout: float | None) -> Iterator[Placed]:
-    for position, found in enumerate(examples):
-        if isinstance(found, Raised):
+def _placed(stream: Stream, timeout: float | None) -> Iterator[Placed]:
+    position, examples = 0, None
+    while True:
+        try:
+            if examples is None:
+                examples = iter(stream.examples if timeout is None else _elsewhere(_pulled(stream.examples), timeout))
+            found: Any = next(examples, _END)
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            found = Raised(error)
+        if found is _END:
+            return
+        if type(found) is Raised:
             where = f"after row {position - 1}" if position else "at its beginning"
             if found is _LATE:
                 raise _hangs(named(stream), f"{where}: it gave no example", timeout)
-            error = found.error
-            if isinstance(error, ContextBenchError):
-                raise error
-            kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
-            raise DatasetError(f"{named(stream)} cannot be read {where}: {kind}{message_of(error)}") from error
+            if isinstance(found.error, ContextBenchError):
+                raise found.error
+            kind = "" if isinstance(found.error, OSError | ValueError) else f"{type(found.error).__name__}: "
+            told = f"{named(stream)} cannot be read {where}: {kind}{message_of(found.error)}"
+            raise DatasetError(told) from found.error
         yield position, found
+        position += 1
 
 
 def _pulled(examples: Iterable[Mapping[str, Any]]) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -324,16 +325,22 @@ def shown(slot: Slot, stream: Stream, example: Mapping[str, Any]) -> Mapping[str
     """
     if slot.sees == EVERYTHING:
         return example
-    gold = {*GOLD, *stream.gold}
+    seen = tuple(stream.inputs or INPUTS), tuple(stream.more_inputs), tuple(slot.reads or ())
+    gold, inside, names = _fields(tuple(stream.gold), *seen)
     if slot.sees == COLUMNS:
         return {name: value for name, value in example.items() if name not in gold}
-    names = {*(stream.inputs or INPUTS), *stream.more_inputs, *(slot.reads or ())} - gold
-    inside = {*gold, *_MARKS}
     return {
         name: value if name in _AS_THEY_ARE else without_gold(value, inside)
         for name, value in example.items()
         if name in names
     }
+
+
+@lru_cache(maxsize=256)
+def _fields(gold: tuple[str, ...], *named: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the fields of gold, those that are no input inside of a field either, and the named ones without gold."""
+    whole = frozenset((*GOLD, *gold))
+    return whole, whole.union(_MARKS), frozenset().union(*named) - whole
 
 
 def gold_among(stream: Stream) -> list[str]:

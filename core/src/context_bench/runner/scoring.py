@@ -71,8 +71,7 @@ class Scoring:
             if gold is None:
                 gold = gold_keys[scorer.reads] = job.gold_key(scorer.reads)
             key = score_key(job.key, answer.digest, scorer.key, gold)
-            missing = why_unscored(job, scorer, answer.output)
-            if missing:
+            if (scorer.needs or job.unscored is not None) and (missing := why_unscored(job, scorer, answer.output)):
                 evaluations.append(StoredEvaluation(scorer.number, key, {}, unscored=missing))
                 continue
             try:
@@ -118,14 +117,16 @@ class Scoring:
         return evolve(failure, message=hide(failure.message), traceback=hide(failure.traceback))
 
     def _evaluation(self, job: Job, scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
-        if type(found) is not dict and not isinstance(found, Mapping):
-            raise TypeError(f"it returned {type(found).__name__}, not a mapping of score keys to numbers")
+        details: Mapping[str, Any] | None = None
+        if type(found) is not dict:
+            if not isinstance(found, Mapping):
+                raise TypeError(f"it returned {type(found).__name__}, not a mapping of score keys to numbers")
+            details = getattr(found, "details", None) or None
         scores = {f"{scorer.prefix}{name}": _number(name, value) for name, value in found.items() if value is not None}
         if scorer.ranges:
             for name, value in scores.items():
                 _check(scorer, name, value)
-        details, headline = getattr(found, "details", None) or None, job.wiring.headline
-        unscored = None
+        unscored, headline = None, job.wiring.headline
         if not scores:
             unscored = details.get("unscored") if details else None
             unscored = unscored if isinstance(unscored, str) else "it had nothing to say"

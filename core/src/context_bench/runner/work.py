@@ -101,7 +101,7 @@ class Loop:
 
     def _do_here(self, jobs: Iterator[Job]) -> Iterator[Job] | None:
         """Do jobs on the caller's thread, which costs no hand-over; return those that are better done in the lanes, or None."""
-        pull, plain, oldest = self.signals.pull, self._plain, 0.0
+        pull, plain, oldest, do = self.signals.pull, self._plain, 0.0, self.workbench.do
         try:
             while (job := pull(jobs)) is not None:
                 if (job.slot, job.wiring) not in plain or job.only is not None:
@@ -113,7 +113,7 @@ class Loop:
                 if job.stored is not None:
                     self._group.append(job.stored)
                 try:
-                    row = self.workbench.do(job)
+                    row = do(job)
                 except AskedTooOftenError:
                     return chain([evolve(job, stored=None)], jobs)
                 self._group.append(row)
@@ -190,7 +190,8 @@ class Workbench:
         answer = self.take(job, found, Timing(perf_counter() - started))
         if isinstance(answer, StoredRow):
             return answer
-        return self.row(job, answer, *self.score(job, scorers_of(job), answer))
+        scorers = job.wiring.scorers if job.only is None else job.only
+        return self.row(job, answer, *self.score(job, scorers, answer))
 
     def take(self, job: Job, found: Any, timing: Timing) -> Answer | StoredRow:
         """Return what a system said, or the row of its failure when that is no output.
@@ -231,8 +232,9 @@ class Workbench:
         if job.only is not None:
             return scores_only(job, evaluations, failures)
         measured = answer.measured
-        usage = Usage.read(answer.output)
-        cost, cost_source = self._bill(usage, models_of(job.slot, answer.output))
+        usage, cost, cost_source = None, None, None
+        if "usage" in answer.output and (usage := Usage.read(answer.output)) is not None:
+            cost, cost_source = self._bill(usage, models_of(job.slot, answer.output))
         return StoredRow(
             id=job.id,
             key=job.key,
@@ -286,7 +288,7 @@ class Workbench:
 
     def _told(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> Mapping[str, Any]:
         if not self._is_of_prompt or "messages" not in example:
-            return {**example, **output}
+            return {**example, **output} if output else example
         from context_bench.messages import as_sent
 
         return as_sent(example, output)

@@ -81,7 +81,8 @@ def hashed(*parts: bytes) -> bytes:
 def canonical_bytes(value: Any) -> bytes:
     """Return the canonical bytes of ``value``, as specified at the head of this module."""
     chunks: list[bytes] = []
-    _encode(value, chunks, "")
+    encode = _encode_mapping if type(value) is dict else _encode
+    encode(value, chunks, "")
     return b"".join(chunks)
 
 
@@ -94,11 +95,14 @@ def to_json(value: Any) -> str:
     Raises:
         UnstorableError: A value has no written form; the message names its path.
     """
-    plain = value if _is_plain(value) else _jsonable(value, "")
-    text = _readable(plain)
-    if _is_too_deep(plain, text):
-        raise UnstorableError("", value, f"is nested deeper than {DEEPEST}")
-    return text if _encodable(text) else _readable(_without_surrogates(plain))
+    if type(value) is dict and _is_flat(value):  # as most outputs and many examples are
+        plain, text = value, "".join(_CHUNKS(value, 0))
+    else:
+        plain = value if _is_plain(value) else _jsonable(value, "")
+        text = _readable(plain)
+        if _is_too_deep(plain, text):
+            raise UnstorableError("", value, f"is nested deeper than {DEEPEST}")
+    return text if text.isascii() or _encodable(text) else _readable(_without_surrogates(plain))
 
 
 def from_json(text: str) -> Any:
@@ -298,13 +302,19 @@ def _named_text(value: Any, path: str) -> tuple[str, str]:
     raise UnstorableError(path, value)
 
 
+def _is_flat(value: dict[Any, Any]) -> bool:
+    """Whether a mapping is what JSON has, without another one or a list in it."""
+    is_flat = _FLAT.issuperset(map(type, value.values()))
+    return is_flat and _TYPE not in value and _NAMES.issuperset(map(type, value))
+
+
 def _is_plain(value: Any) -> bool:
     """Whether a value is what JSON has, however deep, which most outputs and examples are."""
     kind = type(value)
     if kind is dict:
-        if _TYPE in value or not _NAMES.issuperset(map(type, value)):
-            return False
-        return _FLAT.issuperset(map(type, value.values())) or all(map(_is_plain, value.values()))
+        return _is_flat(value) or (
+            _TYPE not in value and _NAMES.issuperset(map(type, value)) and all(map(_is_plain, value.values()))
+        )
     if kind is list:
         return all(map(_is_plain, value))
     return kind in _FLAT or (kind is float and bool(value - value == 0))

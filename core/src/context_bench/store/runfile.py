@@ -240,7 +240,7 @@ class RunFile(RunReader):
             "responses": [row.values(number) for number, row in rows if row.output is not None],
             "evaluations": evaluations,
             "scores": scores,
-            "failures": [line for number, row in rows for line in row.failed(number)],
+            "failures": [line for number, row in rows if row.failures for line in row.failed(number)],
         }
         with self._writing():
             if not self.is_new:
