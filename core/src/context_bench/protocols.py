@@ -40,7 +40,8 @@ class System(Protocol):
     it is given - those of the example, the system's own replies among them - with a text or an output; each answer is kept
     before the next turn is asked, so none is paid for twice. Or ``process_conversation(turns)``, which gives the replies to
     all turns at once; an interrupted one is asked again from its beginning. Without either, such a row goes through
-    ``process`` like any other. ``aprocess_turn`` and ``aprocess_conversation`` are the same, async.
+    ``process`` like any other. ``aprocess_turn`` and ``aprocess_conversation`` are the same, async. A run part asks such rows:
+    an :class:`Asker`.
     """
 
     @property
@@ -317,6 +318,47 @@ class AnswerSource(Protocol):
 
     def notice(self, label: str, samples: int, rows: int | None) -> str | None:
         """Return what the user should know before a new run, given the reference's label, repetitions and rows at most."""
+
+
+class Turns(Protocol):
+    """The turns of one row, numbered from 0 in the order in which they are asked. What was answered once is not asked again."""
+
+    def recall(self, number: int, history: Sequence[Any]) -> Output | None:
+        """Return what a turn was answered with this history, the turn itself included; None when it is to be asked now.
+
+        It returns when the turn may be asked: governors admit each.
+
+        Raises:
+            Exception: It must not be asked any more; leave that to the run.
+        """
+
+    def keep(self, number: int, history: Sequence[Any], found: Any, seconds: float) -> Output:
+        """Return the answer to a turn, once it is in the run file: without secrets, and with what was measured.
+
+        Args:
+            number: Number of the turn.
+            history: What it was asked with.
+            found: The output, with a text as ``response``.
+            seconds: What the clock says the call took.
+
+        Raises:
+            Exception: It is no output, or not to be kept any more; leave that to the run.
+        """
+
+
+@runtime_checkable
+class Asker(Protocol):
+    """A run part that asks conversations of systems with ``process_turn`` or ``process_conversation``.
+
+    It is loaded with the first of them, or where the manifest of a dataset names ``multi_turn`` among its fields.
+    """
+
+    def asked(self, system: Any) -> Any:
+        """Return what is asked in place of a system that talks; ``process`` takes any example, conversations among them.
+
+        In a run a conversation goes through ``converse(example, turns) -> Output``, given the :class:`Turns` of its row; on an
+        event loop through ``aconverse``, the same, async, where ``aprocess`` is there.
+        """
 
 
 @runtime_checkable

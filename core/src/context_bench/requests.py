@@ -25,7 +25,7 @@ from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.catalog import Catalog
 from context_bench.runner.job_source import chosen
-from context_bench.runner.parts import endpoint_of, with_conversations
+from context_bench.runner.parts import endpoint_of, talks
 from context_bench.runs import Run
 
 if TYPE_CHECKING:
@@ -71,7 +71,10 @@ class AskedSystem:
         Raises:
             ContextBenchError: It cannot be set up.
         """
-        return with_conversations(build_system(self._catalog, self._spec))
+        from context_bench.bench.run_parts import CONVERSATIONS, load_part
+
+        system = build_system(self._catalog, self._spec)
+        return load_part(self._catalog, CONVERSATIONS).asked(system) if talks(system) else system
 
     def option(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
         """Return the choices and the value of an option that one of its steps declares; None when none declares it."""

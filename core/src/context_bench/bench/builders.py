@@ -41,7 +41,6 @@ from context_bench.runner.parts import (
     max_tokens_of,
     model_of,
     steps_of_system,
-    with_conversations,
 )
 from context_bench.secrecy import Secrecy, secret_values, without_secrets
 from context_bench.store.keys import chain_key, system_key, unshared_key
@@ -269,8 +268,7 @@ def make_slots(
         traits = {"baseline": label == baseline, "reads_gold": owned and sees == EVERYTHING}
         description = {"label": label, **identity, **{trait: True for trait, is_so in traits.items() if is_so}}
         reads, model, most = system_reads(catalog, system), model_of(system), max_tokens_of(system)
-        made = with_conversations(system)
-        slots.append(Slot(number, label, made, key, shared, reads, description, owned, model, most, sees))
+        slots.append(Slot(number, label, system, key, shared, reads, description, owned, model, most, sees))
     for number, other in held_against(labels, baseline, [slot.description for slot in slots]).items():
         slots[number] = evolve(slots[number], description={**slots[number].description, "held_against": other})
     return slots

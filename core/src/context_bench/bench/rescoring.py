@@ -13,7 +13,7 @@ from context_bench.bench.parameters import AbsentObject, secrecy_of
 from context_bench.bench.planner import OBJECT_RULE, Planner, wiring_hooks
 from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request
-from context_bench.bench.run_parts import answer_source
+from context_bench.bench.run_parts import AGREEMENT, load_part
 from context_bench.bench.runs import INTERRUPTED
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
@@ -197,7 +197,7 @@ def _reference(catalog: Catalog, store: RunReader) -> Reference | None:
     if found is None:
         return None
     [label] = [entry["label"] for entry in store.systems() if entry["slot"] == found[0]]
-    return Reference(answer_source(catalog), label, *found)
+    return Reference(load_part(catalog, AGREEMENT), label, *found)
 
 
 def _silent(systems: Iterable[Mapping[str, Any]]) -> list[Slot]:

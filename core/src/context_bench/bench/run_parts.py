@@ -12,12 +12,14 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from context_bench.bench.parameters import DatasetSpec
 from context_bench.bench.requests import Request
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plugins.catalog import OK, Catalog, Component
 from context_bench.plugins.loading import read_option
 from context_bench.protocols import (
     AnswerSource,
+    Asker,
     BuiltSystem,
     Controller,
     DerivedJob,
@@ -32,14 +34,17 @@ from context_bench.runner.parts import Slot, models_of
 from context_bench.secrecy import without_secrets
 from context_bench.store.runfile import RunFile
 
-_PROTOCOLS: Mapping[str, type] = {  # in the order of the fields of RunParts
+_PROTOCOLS: Mapping[str, type] = {  # in the order of the fields of RunParts; an asker is found when it is needed
     "preparer": Preparer,
     "governor": Governor,
     "derived-job": DerivedJob,
     "controller": Controller,
+    "asker": Asker,
 }
 AGREEMENT = "agreement"
 """The run part that a reference needs."""
+CONVERSATIONS = "conversations"
+"""The run part that a conversation needs when its system has a way of its own to talk."""
 
 
 @frozen(eq=False)
@@ -178,19 +183,24 @@ def load_parts(catalog: Catalog, request: Request) -> RunParts:
     for component, options in _active(catalog, request):
         kind = component.said.part_kind
         found.get(kind, []).append(_built(component, options, _PROTOCOLS.get(kind), kind or "run part"))
-    preparers, governors, derived_jobs, controllers = found.values()
+    preparers, governors, derived_jobs, controllers, _ = found.values()
     return RunParts(preparers, governors, derived_jobs, controllers, described_parts(catalog, request))
 
 
-def answer_source(catalog: Catalog) -> AnswerSource:
-    """Return the run part that says what stands in for a missing gold answer.
+def load_part(catalog: Catalog, name: str) -> Any:
+    """Return a run part that something in a run cannot do without: :data:`AGREEMENT` or :data:`CONVERSATIONS`.
 
     Raises:
         ContextBenchError: It is not installed, or cannot be used.
     """
-    component = catalog.find("run_parts", AGREEMENT).require_ok()
-    found: AnswerSource = _built(component, {}, AnswerSource, "source of answers")
-    return found
+    protocol, kind = (AnswerSource, "source of answers") if name == AGREEMENT else (Asker, "asker")
+    return _built(catalog.find("run_parts", name).require_ok(), {}, protocol, kind)
+
+
+def tells_of_conversations(catalog: Catalog, request: Request) -> bool:
+    """Whether a request names a dataset whose manifest says that its examples are conversations."""
+    names = [one.name for one in request.datasets if isinstance(one, DatasetSpec)]
+    return any("multi_turn" in found.said.fields for name in names for found in catalog.named("datasets", name))
 
 
 def _built(component: Component, options: Mapping[str, Any], protocol: type | None, kind: str) -> Any:
@@ -205,7 +215,9 @@ def _built(component: Component, options: Mapping[str, Any], protocol: type | No
 
 def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Mapping[str, Any]]]:
     chosen: dict[str, tuple[Component, dict[str, Any]]] = {}
-    implied = () if request.reference is None else (AGREEMENT,)
+    implied = [] if request.reference is None else [AGREEMENT]
+    if tells_of_conversations(catalog, request):  # a system that does not talk does without
+        implied += [part.id for part in catalog.named("run_parts", CONVERSATIONS) if part.state == OK]
     for name in (*request.parts, *request.part_options, *implied):
         component = catalog.find("run_parts", name).require_ok()
         chosen.setdefault(component.id, (component, {}))[1].update(request.part_options.get(name, {}))

@@ -8,13 +8,14 @@ import warnings as python_warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import finalize
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from context_bench.bench.baseline import settled
 from context_bench.bench.builders import (
@@ -30,7 +31,13 @@ from context_bench.bench.parameters import DatasetSpec, SystemSpec, numbered, se
 from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, metrics_of
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request
-from context_bench.bench.run_parts import load_parts
+from context_bench.bench.run_parts import (
+    CONVERSATIONS,
+    described_parts,
+    load_part,
+    load_parts,
+    tells_of_conversations,
+)
 from context_bench.errors import ConfigurationError, ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics import check_score_field
 from context_bench.metrics.registry import RunMetric, metrics_record
@@ -43,13 +50,14 @@ from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, bill_of
 from context_bench.runner.job_source import Feed, bounded
 from context_bench.runner.parts import (
+    Job,
     Slot,
     Stream,
     close_systems,
     endpoint_of,
     gold_among,
     is_slow,
-    takes_turns,
+    talks,
     usual_workers,
 )
 from context_bench.runner.stopping import Breaker, Failures, Signals, Stop
@@ -60,6 +68,7 @@ from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
 
 if TYPE_CHECKING:
+    from context_bench.runner.conversation import Conversations
     from context_bench.runner.progress import Progress
     from context_bench.store.questions import EarlierResponses
 
@@ -277,6 +286,7 @@ class Run:
     """
 
     def __init__(self, catalog: Catalog, request: Request, place: Place, warnings: Warnings) -> None:
+        self._catalog = catalog
         check_locked_parts(catalog, request)
         self._parts = parts = load_parts(catalog, request)
         asked, request = request, settled(catalog, parts.prepared(request))
@@ -303,6 +313,8 @@ class Run:
             notice = reference.part.notice(reference.label, reference.samples, request.size())
             if place.store is None and notice:
                 warnings.warn(notice)
+        if tells_of_conversations(catalog, request) and any(talks(slot.system) for slot in slots):
+            load_part(catalog, CONVERSATIONS)
         self._slots, self.streams = slots, _streams(catalog, request, planner)
         self._secrecy = secrecy_of(catalog, request)
         self._metrics = metrics_of(catalog, request, warnings.warn)
@@ -314,6 +326,7 @@ class Run:
         self._store = place.open(catalog, run_id, recorded)
         planner.attach(self._store)
         self._config = {"request": recorded, "run_file": "" if place.owner is not None else str(self._store.path)}
+        self._conversations: Conversations | None = None
         self._progress: Progress | None = None
         if request.progress:
             from context_bench.runner.progress import Progress
@@ -362,24 +375,15 @@ class Run:
         store, slots, wire = self._store, self._slots, self._planner.wire
         bill = bill_of(self._parts.governors)
         workbench = Workbench(self._tokenizer, request.text_fields, secrecy=self._secrecy, bill=bill)
-        transcripts = None
-        if any(takes_turns(slot.system) for slot in slots):
-            from context_bench.runner.conversation import Transcripts
-
-            transcripts = Transcripts(store, self._secrecy)
         unscored = self._unscored()
         asked = [slot for slot in slots if slot.source is None]
         find, keeps = earlier.find if earlier else None, request.keep_examples
         of_run = asked, self.streams, wire, workbench, request.samples, store, find, keeps, request.order
-        feed = Feed(*of_run, transcripts, unscored, self._reference, request.patience)
+        feed = Feed(*of_run, partial(self._converse, workbench), unscored, self._reference, request.patience)
         started = perf_counter()
         with self._shown(admission := self._admission(signals.stop), feed):
             loop = Loop(workbench, store, self._workers, signals, admission, self._watch(), request.deadline)
-            try:
-                loop.run(feed.jobs())
-            finally:
-                if transcripts is not None:
-                    transcripts.close()
+            loop.run(feed.jobs())
             if len(asked) < len(slots):
                 from context_bench.runner.stored_jobs import DerivedRows
 
@@ -391,6 +395,17 @@ class Run:
 
                 loop.run(Again(store, slots, wire, False, self._reference, agreement_only=True).jobs())
         return perf_counter() - started, feed.skipped
+
+    def _converse(self, workbench: Workbench, job: Job, seen: bytes) -> None:
+        """Have a job asked as a conversation, by the run part for that, which is loaded with the first of them."""
+        if self._conversations is None:
+            from context_bench.runner.conversation import Conversations
+
+            asker = load_part(self._catalog, CONVERSATIONS)
+            request = evolve(self._request, parts=(*self._request.parts, CONVERSATIONS))
+            self._store.add_provenance({"run_parts": described_parts(self._catalog, request)})
+            self._conversations = Conversations(asker, self._store, workbench)
+        self._conversations.take(job, seen)
 
     def _tell_of_derived(self, admission: Admission) -> None:
         """Say what readers of derived rows will be asked, and what it will cost if it costs as much as the sources did."""

@@ -15,7 +15,7 @@ KINDS = (
 )
 """The kinds of component, as manifest tables and as ``context_bench.KIND`` entry-point groups. A run uses each of them."""
 
-PART_KINDS = ("preparer", "governor", "derived-job", "controller")
+PART_KINDS = ("preparer", "governor", "derived-job", "controller", "asker")
 """What a run part can be; :mod:`context_bench.protocols` says what each of them does."""
 
 HOOKS = ("run_started", "row_finished", "run_finished", "adjust_wiring")

@@ -291,7 +291,7 @@ class Place:
 
     def answered(self, output: Any, seconds: float) -> None:
         """Learn from an output, and note its usage; that of a conversation is noted turn by turn."""
-        if self._job.transcript is None:
+        if not self._job.turns:
             self.note(output)
         found = Usage.read(output) if isinstance(output, Mapping) else None
         tokens = 0 if found is None else int((found.input_tokens or 0) + (found.output_tokens or 0))

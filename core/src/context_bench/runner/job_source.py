@@ -15,17 +15,16 @@ from threading import Thread
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
-from context_bench.runner.parts import Job, LabelWiring, Slot, Stream, shown, takes_turns
+from context_bench.runner.parts import Job, LabelWiring, Slot, Stream, is_conversation, shown, talks
 from context_bench.runner.stopping import Raised, guarded, is_ours, message_of
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
 from context_bench.store.rows import StoredExample
 
 if TYPE_CHECKING:
-    from context_bench.runner.conversation import Transcripts
     from context_bench.runner.stored_jobs import Reference
     from context_bench.runner.work import Workbench
     from context_bench.store.reader import Further
@@ -60,7 +59,7 @@ class Feed:
         keep_bodies: Whether examples are stored whole.
         order: ``"interleaved"`` gives each example to all systems before the next example, so that no system meets a
             warmer server than another; ``"system"`` gives all examples to one system before the next system.
-        transcripts: Keeps the turns of conversations; None where no system is asked turn by turn.
+        converse: Has a job asked as a conversation, given its example's key as the system sees it.
         unscored: Evaluators that have said nothing of a response that is done, by its packed identity: they get it again.
         reference: The system whose responses stand in for gold answers; it is asked twice where there is none.
         timeout: Seconds that a dataset may take for one example; None for any.
@@ -76,7 +75,7 @@ class Feed:
     _reuse: Callable[[bytes], tuple[Mapping[str, Any], float] | None] | None
     _keep_bodies: bool
     _order: str
-    _transcripts: Transcripts | None
+    _converse: Callable[[Job, bytes], None]
     _unscored: Mapping[int, Collection[int]]
     _reference: Reference | None
     _timeout: float | None
@@ -173,18 +172,10 @@ class Feed:
                     if self._reuse is not None and slot.shared:
                         output, latency = self._reuse(response) or (None, 0.0)
                     job = Job(row, slot, wiring, example, response, tokens, key, stored, output, latency, shown=sent)
-                    if self._transcripts is not None and output is None and takes_turns(slot.system):
-                        job = self._with_transcript(job, seen)
+                    if output is None and is_conversation(sent) and talks(slot.system):
+                        self._converse(job, seen)
                     yield job
                     stored = None
-
-    def _with_transcript(self, job: Job, seen: bytes) -> Job:
-        """Return the job with the transcript of its turns, where it is a conversation."""
-        from context_bench.runner.conversation import Transcript, is_conversation
-
-        if self._transcripts is None or not is_conversation(job.example):
-            return job
-        return evolve(job, transcript=Transcript(self._transcripts, job.id, job.slot.key, seen))
 
     def _scored_again(self, job: Job, fed: Fed, is_changed: bool) -> Job:
         """Return the job with the response of a row that is done.

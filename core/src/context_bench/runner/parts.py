@@ -236,7 +236,7 @@ class Job:
         output: A response from an earlier run, to be scored without asking the system.
         latency: What the earlier response took.
         only: Scorers to run on a response that is stored already; None runs them all on a new one.
-        transcript: The answered turns, when the example is a conversation and its system is asked turn by turn.
+        transcript: The answered turns, when the example is a conversation and its system has a way of its own to talk.
         agrees: Whether the example's answer is another system's response.
         unscored: Why nobody can score it; None when they can.
         shown: What its system is given of the example; None for all of it.
@@ -266,9 +266,7 @@ class Job:
     def ask(self) -> Any:
         """Return what the system says of a private copy of the example."""
         system: Any = self.slot.system
-        if self.transcript is None:
-            return system.process(self.given)
-        return system.converse(self.given, self.transcript)
+        return system.process(self.given) if self.transcript is None else system.converse(self.given, self.transcript)
 
     def aask(self) -> Any:
         """Return what is awaited for it, or is the answer already, when the system is async."""
@@ -454,26 +452,22 @@ def steps_of_system(system: Any) -> tuple[Any, ...]:
     return steps if isinstance(steps, tuple) else (system,)
 
 
-def with_conversations(system: Any) -> Any:
-    """Return the system ready for multi-turn rows.
+def is_conversation(example: Mapping[str, Any]) -> bool:
+    """Whether an example is a conversation: it says so, and has turns."""
+    return bool(example.get("multi_turn")) and isinstance(example.get("turns"), list | tuple) and bool(example["turns"])
 
-    One that can only be asked for a whole conversation, and reads ``multi_turn`` by itself, stays as it is.
+
+def talks(system: Any) -> bool:
+    """Whether a system has a way of its own to be asked for a conversation.
+
+    One that can only be asked for the whole, and reads ``multi_turn`` by itself, takes it through ``process``.
     """
-    if not takes_turns(system) and (
-        not callable(getattr(system, "process_conversation", None))
-        or "multi_turn" in (getattr(system, "reads", None) or ())
-    ):
-        return system
-    from context_bench.runner.conversation import Conversational
-
-    return Conversational(system)
-
-
-def takes_turns(system: Any) -> bool:
-    """Whether a system can be asked turn by turn."""
-    if callable(getattr(system, "process_turn", None)):
+    by_turn, by_turn_async, whole = (
+        callable(getattr(system, name, None)) for name in ("process_turn", "aprocess_turn", "process_conversation")
+    )
+    if by_turn or (by_turn_async and async_way(system, "process") is not None):
         return True
-    return callable(getattr(system, "aprocess_turn", None)) and async_way(system, "process") is not None
+    return whole and "multi_turn" not in (getattr(system, "reads", None) or ())
 
 
 _OF_A_CALL = ("usage", "latency", "system_latency")

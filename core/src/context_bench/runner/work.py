@@ -205,21 +205,23 @@ class Workbench:
             return Answer(found, "", output_key(found), Measured(0.0))
         try:
             if job.output is not None:
-                output, measured = found, Measured(job.latency)
-            else:
-                output, measured = take_apart(found, timing, job.slot.system)
-            text = to_json(output)
-            if self._is_secretive:
-                if self._secrecy.is_told_in(text):
-                    output = self._secrecy.of_answer(from_json(text))
-                    text = to_json(output)
-                if measured.rest is not None:
-                    measured = evolve(measured, rest=to_json(self._secrecy.of_all(from_json(measured.rest))))
-            return Answer(output, text, output_key(output), measured)
+                return self.answer(found, Measured(job.latency))
+            return self.answer(*take_apart(found, timing, job.slot.system))
         except BaseException as error:  # a value that cannot be stored is this row's failure
             if is_ours(error):
                 raise
             return self.failed(job, error, timing.before + timing.seconds, timing.attempts)
+
+    def answer(self, output: Mapping[str, Any], measured: Measured) -> Answer:
+        """Return what a system said as it is kept: without secrets."""
+        text = to_json(output)
+        if self._is_secretive:
+            if self._secrecy.is_told_in(text):
+                output = self._secrecy.of_answer(from_json(text))
+                text = to_json(output)
+            if measured.rest is not None:
+                measured = evolve(measured, rest=to_json(self._secrecy.of_all(from_json(measured.rest))))
+        return Answer(output, text, output_key(output), measured)
 
     def row(
         self,

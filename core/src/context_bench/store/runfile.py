@@ -38,10 +38,11 @@ class RunFile(RunReader):
     Attributes:
         path: Where it lies.
         is_new: Whether it was created here, so that no earlier session wrote into it.
+        is_finished: Whether it is recorded how the session ended.
     """
 
     def __init__(self, path: Path, lock: SessionLock | None = None, is_new: bool = False) -> None:
-        self.is_new = is_new
+        self.is_new, self.is_finished = is_new, False
         self._lock = Lock()
         self._connection = writing(path)
         self._inode = os.stat(path).st_ino
@@ -210,6 +211,7 @@ class RunFile(RunReader):
         with self._writing():
             self._insert("meta", [("rows", str(size))])
             self._connection.execute("UPDATE run SET status = ?, finished = ?", (status, finished))
+            self.is_finished = True
 
     def warn(self, lines: Sequence[str]) -> None:
         """Record what the user should know of the run; a line that is there already is not repeated."""
@@ -286,10 +288,13 @@ class RunFile(RunReader):
         """Write the answer to a turn durably, in place of what was kept of this turn and those behind it.
 
         Raises:
+            TimeoutError: The session has ended, whatever a call that hung still brings.
             StoreError: It cannot be written.
         """
         values = turn.values()
         with self._writing():
+            if self.is_finished:
+                raise TimeoutError("the run has ended.")
             self._connection.execute("DELETE FROM turns WHERE response = ? AND turn >= ?", values[:2])
             self._insert("turns", [values])
 

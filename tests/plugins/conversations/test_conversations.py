@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.runner.conversation import conversation_output
-from context_bench.runner.parts import with_conversations
+from context_bench.runner.parts import talks
+from context_bench_conversations import Conversational
+from context_bench_conversations.talk import conversation_output
 
 TALK = {"id": "t", "multi_turn": True, "turns": ["one", "two"], "answer": "TWO"}
 PLAIN = {"id": "p", "question": "three", "answer": "THREE"}
@@ -75,15 +76,16 @@ def test_an_async_system_keeps_its_loop() -> None:
         async def aprocess_conversation(self, turns: list[str]) -> list[str]:
             return list(turns)
 
-    ready = with_conversations(Async())
+    ready = Conversational(Async())
     assert asyncio.run(ready.aprocess(TALK)) == {"response": "two", "turn_responses": ["one", "two"]}
     assert asyncio.run(ready.aprocess(PLAIN)) == {"response": "plain"}
 
 
 def test_a_system_that_reads_multi_turn_by_itself_stays_as_it_is() -> None:
     talker = Talker()
+    assert talks(talker)
     talker.reads = ("question", "multi_turn")  # type: ignore[attr-defined]
-    assert with_conversations(talker) is talker
+    assert not talks(talker)
 
 
 @pytest.mark.parametrize("replies", ["text", [], None, 7, [None], [{"role": "assistant"}]], ids=repr)

@@ -29,8 +29,6 @@ from context_bench.plugins.settings import PluginSettings
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
-from context_bench_audit.row_history import row_stories
-from context_bench_audit.verification import verify
 
 TALK = {"id": "t", "multi_turn": True, "turns": ["one", "two", "three"], "answer": "THREE after 2"}
 
@@ -74,6 +72,23 @@ class AsyncTalker(Talker):
 @pytest.fixture(params=[Talker, AsyncTalker], ids=["sync", "async"])
 def talker(request: pytest.FixtureRequest) -> Any:
     return request.param
+
+
+def stories(path: Path, name: str) -> Any:
+    pytest.importorskip("context_bench_audit", reason="it tells the story of a row")
+    from context_bench_audit.row_history import row_stories
+
+    return row_stories(path, name)
+
+
+def problems(path: Path, is_sealed: bool = True) -> Any:
+    """What is wrong with a run file."""
+    pytest.importorskip("context_bench_audit", reason="it verifies run files")
+    from context_bench_audit.verification import verify
+
+    found = verify(discover(PluginSettings.read(environ={})), path)
+    assert found.sealed or not is_sealed
+    return found.problems
 
 
 def run(system: Any, path: Path, same: Any, examples: Any = (TALK,), **options: Any) -> Any:
@@ -223,9 +238,8 @@ def test_a_row_whose_time_is_up_asks_no_further_turn(same: Any, tmp_path: Path) 
         time.sleep(0.01)
     time.sleep(0.2)
     assert slow.asked == ["one", "two"]
-    found = verify(discover(PluginSettings.read(environ={})), path)
-    assert (found.sealed, found.problems) == (True, [])
-    assert [len(story["turns"]) for story in row_stories(path, "t")] == [1]
+    assert problems(path) == []
+    assert [len(story["turns"]) for story in stories(path, "t")] == [1]
 
 
 def test_a_system_with_process_conversation_alone_is_asked_for_the_whole(same: Any, tmp_path: Path) -> None:
@@ -251,9 +265,14 @@ def test_a_system_with_process_conversation_alone_is_asked_for_the_whole(same: A
     assert Whole.asked == 2
 
 
-def test_a_system_without_either_gets_the_example_as_it_is(same: Any, make_system: Any, tmp_path: Path) -> None:
-    system = make_system("plain", lambda example: {"response": f"{len(example['turns'])} turns"})
-    [row] = run(system, tmp_path / "r.sqlite", same).rows
+def test_a_system_without_either_gets_the_example_as_it_is(same: Any, tmp_path: Path) -> None:
+    class Plain:
+        name = "plain"
+
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            return {"response": f"{len(example['turns'])} turns"}
+
+    [row] = run(Plain(), tmp_path / "r.sqlite", same).rows
     assert row.response == "3 turns"
 
 
@@ -274,6 +293,7 @@ def test_a_coroutine_function_may_be_asked_for_whole_conversations(same: Any, tm
 def test_explain_row_tells_the_turns_that_are_kept(
     talker: Any, same: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("context_bench_audit", reason="it tells the story of a row")
     run(talker("three"), tmp_path / "r.sqlite", same)
     assert execute(["explain", "row", str(tmp_path / "r.sqlite"), "t"]) == 0
     told = " ".join(capsys.readouterr().out.split())
@@ -282,22 +302,22 @@ def test_explain_row_tells_the_turns_that_are_kept(
 
 
 def test_damage_to_a_turn_is_found(talker: Any, same: Any, tmp_path: Path) -> None:
-    path, catalog = tmp_path / "r.sqlite", discover(PluginSettings.read(environ={}))
+    path = tmp_path / "r.sqlite"
     run(talker("three"), path, same)
-    assert verify(catalog, path).problems == []
+    assert problems(path) == []
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET output = replace(output, 'TWO', 'TOO')")
     reseal(path)
-    assert "another check sum" in verify(catalog, path).problems[0]
+    assert "another check sum" in problems(path)[0]
 
 
 def test_turns_that_are_not_those_of_the_response_are_found(talker: Any, same: Any, tmp_path: Path) -> None:
-    path, catalog = tmp_path / "r.sqlite", discover(PluginSettings.read(environ={}))
+    path = tmp_path / "r.sqlite"
     run(talker(), path, same)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DELETE FROM turns WHERE turn = 2")
     reseal(path)
-    assert "are not those of its response" in verify(catalog, path).problems[0]
+    assert "are not those of its response" in problems(path)[0]
 
 
 def reseal(path: Path) -> None:
@@ -322,7 +342,7 @@ def test_without_examples_the_turns_hold_no_text_of_the_conversation(same: Any, 
     whole = Silent()
     run(whole, path, same, [talk], keep_examples=False)
     assert whole.asked == ["private-two"]
-    [story] = row_stories(path, "t")
+    [story] = stories(path, "t")
     assert [turn["response"] for turn in story["turns"]] == ["answered", "answered"]
 
 
@@ -455,4 +475,4 @@ def test_a_killed_run_asks_no_committed_turn_again(server: _Server, tmp_path: Pa
     assert midway, "no kill met a conversation midway"
     assert len(server.calls) <= TALKS * TURNS + KILLS * WORKERS
     assert exported(path) == exported(tmp_path / "whole.sqlite")
-    assert verify(discover(PluginSettings.read(environ={})), path).problems == []
+    assert problems(path, is_sealed=False)  == []  # our readers hold it open
