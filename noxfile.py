@@ -346,6 +346,7 @@ def minimums(session: nox.Session) -> None:
         "answer-quality",
         "audit",
         "compress",
+        "conversations",
         "kit",
         "local",
         "needle",

@@ -35,8 +35,14 @@ KIND_PAGES = {
 }
 """The heading of each kind of component, its protocols, and the page that shows how to write one."""
 
-PARTS = {"preparer": "Preparer", "governor": "Governor", "derived-job": "DerivedJob", "controller": "Controller"}
-HANDED = ("RowId", "Call", "GovernedSystem", "DerivedSlot", "BuiltSystem")
+PARTS = {
+    "preparer": "Preparer",
+    "governor": "Governor",
+    "derived-job": "DerivedJob",
+    "controller": "Controller",
+    "asker": "Asker",
+}
+HANDED = ("RowId", "Call", "GovernedSystem", "DerivedSlot", "BuiltSystem", "Turns")
 """What run parts are given and return."""
 
 TOLD = {

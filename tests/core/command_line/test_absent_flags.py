@@ -63,7 +63,10 @@ def test_a_proxy_without_its_package_names_the_package(context_bench: Any, witho
     without("context-bench-openai")
     done = context_bench("preflight", "--proxy", "http://127.0.0.1:9")
     assert done.code == 2
-    assert "`pip install ./core ./plugins/context-bench-http ./plugins/context-bench-openai`" in done.err
+    assert (
+        "`pip install ./core ./plugins/context-bench-conversations ./plugins/context-bench-http ./plugins/context-bench-openai`"
+        in done.err
+    )
 
 
 @pytest.mark.parametrize(

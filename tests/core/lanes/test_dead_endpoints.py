@@ -92,6 +92,8 @@ def unknown_length(count: int, is_conversation: bool = False) -> Iterator[dict[s
 def test_at_most_thirty_requests_are_sent(
     way: str, kind: type[Dead], endpoint: str | None, workers: int | None, same: Any
 ) -> None:
+    if kind is TalkingDead:
+        pytest.importorskip("context_bench_conversations", reason="it asks conversations")
     if way == "500, another text each time":  # a function may fail for many reasons
         endpoint = endpoint or "http://dead.test"
     asked: list[str] = []

@@ -108,6 +108,9 @@ TOOLS = {
 }
 """The package of each command that is not core's own: only who calls it needs it."""
 
+UNNAMED = ("context-bench-conversations", "context-bench-reports")
+"""What asks conversations, and the reports for files."""
+
 
 @frozen
 class Done:
@@ -290,5 +293,5 @@ def context_bench(
 
 
 def _allowed(site: Site, arguments: tuple[str, ...]) -> list[str]:
-    """Return what may be used: what a test installed, the package of the command that it calls, and the reports for files."""
-    return [*site.names, *(TOOLS[str(word)] for word in arguments[:2] if str(word) in TOOLS), "context-bench-reports"]
+    """Return what may be used: what a test installed, the package of the command that it calls, and what no user names."""
+    return [*site.names, *(TOOLS[str(word)] for word in arguments[:2] if str(word) in TOOLS), *UNNAMED]

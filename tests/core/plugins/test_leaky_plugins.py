@@ -155,6 +155,7 @@ def table(**options: Any) -> str:
 @pytest.mark.parametrize("how", ["answer", "headers", "error", "constructor", "odd constructor"])
 @pytest.mark.parametrize("place", ["project file", "environment"])
 def test_a_system_that_tells_its_key(told: Callable[..., Any], workplace: Path, how: str, place: str) -> None:
+    pytest.importorskip("context_bench_conversations", reason="it asks conversations")
     options = {"how": how} if place == "environment" else {"how": how, "key": CANARY}
     environ = {"LEAKY_KEY": CANARY} if place == "environment" else {}
     done = told(f'[[systems]]\nname = "leaky"\noptions = {table(**options)}\n', "-d", "leaking", **environ)

@@ -82,6 +82,7 @@ def test_a_file_that_python_3_11_wrote_verifies_here(path: Path) -> None:
 
 
 def test_it_holds_the_same_rows_keys_and_hashes_as_a_file_written_here(path: Path, tmp_path: Path) -> None:
+    pytest.importorskip("context_bench_conversations", reason="it asks conversations")
     write(tmp_path / "here.sqlite")
     there, here = RunReader(path), RunReader(tmp_path / "here.sqlite")
     for query in (
@@ -96,6 +97,8 @@ def test_it_holds_the_same_rows_keys_and_hashes_as_a_file_written_here(path: Pat
 
 
 def test_a_run_that_another_python_began_is_resumed_and_asks_nothing_again(path: Path) -> None:
+    pytest.importorskip("context_bench_conversations", reason="it asks conversations")
+
     class Silent(Echo):
         __module__ = Echo.__module__
 

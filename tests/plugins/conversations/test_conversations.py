@@ -113,3 +113,93 @@ def test_a_system_that_is_async_for_single_turns_only_keeps_its_conversations(sa
     ]
     result = evaluate(Half(), examples, [same], progress=False, max_workers=4)
     assert [row.response for row in result.rows] == ["two", "one"]
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_system_that_is_async_but_for_its_turns_is_asked_turn_by_turn_on_a_thread(same: Any, workers: int) -> None:
+    class Mixed:
+        name = "mixed"
+
+        async def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            return {"response": "plain"}
+
+        def process_turn(self, turns: list[Any]) -> str:
+            return str(len(turns))
+
+    [row] = evaluate(Mixed(), [TALK], [same], progress=False, max_workers=workers).rows
+    assert row.output["turn_responses"] == ["1", "3"]
+
+
+def test_what_a_system_is_given_is_its_own(same: Any) -> None:
+    class Greedy:
+        name = "greedy"
+
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            raise AssertionError("it is asked turn by turn")
+
+        def process_turn(self, turns: list[Any]) -> str:
+            said = [turn if isinstance(turn, str) else turn.pop("content") for turn in turns]
+            turns.clear()
+            return "/".join(said)
+
+    given = {**TALK, "turns": [{"role": "user", "content": "one"}, {"role": "user", "content": "two"}]}
+    [row] = evaluate(Greedy(), [given], [same], progress=False).rows
+    assert row.output["turn_responses"] == ["one", "one/one/two"]
+
+
+class ByTurn:
+    """A system that says what it is told to say to each turn, and hears of its retries."""
+
+    name = "by-turn"
+    on_retry = None
+
+    def __init__(self, *said: Any) -> None:
+        self.said = list(said)
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": "plain"}
+
+    def process_turn(self, turns: list[Any]) -> Any:
+        return self.said.pop(0)
+
+
+def test_outside_of_a_run_a_conversation_is_asked_the_same_way() -> None:
+    told = {"response": "b", "latency": 2.0, "attempts": 3, "usage": {"input_tokens": 1}}
+    output = Conversational(ByTurn("a", told)).process(TALK)
+    assert (output["response"], output["turn_responses"], output["attempts"]) == ("b", ["a", "b"], 4)
+    assert 2.0 <= output["latency"] < 60.0
+    assert output["usage"] == {"input_tokens": 1}
+
+
+@pytest.mark.parametrize("said", [{"context": "c"}, {"response": None}, {"response": 7}, None, 7], ids=repr)
+def test_outside_of_a_run_an_answer_without_a_text_is_an_error(said: Any) -> None:
+    with pytest.raises(TypeError, match="the answer to turn 2 has no text"):
+        Conversational(ByTurn("a", said)).process(TALK)
+
+
+def test_whoever_wants_to_hear_of_retries_is_told_by_the_system_itself() -> None:
+    system = ByTurn()
+    ready = Conversational(system)
+    ready.on_retry = print
+    assert (system.on_retry, ready.on_retry, ready.said) == (print, print, [])
+    with pytest.raises(AttributeError):
+        ready.fingerprint  # noqa: B018 - what the system lacks is lacking
+
+
+def test_a_tool_that_sets_a_system_up_asks_its_conversations_as_a_run_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("context_bench_python", reason="it makes a system of a class")
+    from context_bench.catalog import open_catalog
+    from context_bench.requests import AskedSystem, read_request
+
+    (tmp_path / "talkers.py").write_text(
+        "class Whole:\n    name = 'whole'\n    version = '1'\n"
+        "    def process(self, example):\n        return {'response': 'plain'}\n"
+        "    def process_conversation(self, turns):\n        return [turn.upper() for turn in turns]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    request = read_request(systems=["python:target=talkers:Whole"], project={})
+    [system] = AskedSystem.all_of(open_catalog(), request)
+    assert system.build().process(TALK)["turn_responses"] == ["ONE", "TWO"]
+    assert system.build().process(PLAIN) == {"response": "plain"}

@@ -475,4 +475,4 @@ def test_a_killed_run_asks_no_committed_turn_again(server: _Server, tmp_path: Pa
     assert midway, "no kill met a conversation midway"
     assert len(server.calls) <= TALKS * TURNS + KILLS * WORKERS
     assert exported(path) == exported(tmp_path / "whole.sqlite")
-    assert problems(path, is_sealed=False)  == []  # our readers hold it open
+    assert problems(path, is_sealed=False) == []  # our readers hold it open

@@ -135,6 +135,7 @@ TURNS = ["one", "two", "three", "four", "five"]
 
 
 def talks(count: int) -> list[dict[str, Any]]:
+    pytest.importorskip("context_bench_conversations", reason="it asks conversations")
     return [{"id": f"t{n}", "multi_turn": True, "turns": TURNS, "answer": "x"} for n in range(count)]
 
 
