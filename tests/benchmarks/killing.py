@@ -219,7 +219,7 @@ class Work:
         environ = {
             **os.environ,
             "PYTHONPATH": str(self.folder / "site"),
-            "CONTEXT_BENCH_PLUGINS": "killed",
+            "CONTEXT_BENCH_PLUGINS": "killed,context-bench-conversations",
             "KILLED_URL": f"http://127.0.0.1:{self.server.server_port}",
             "KILLED_ROWS": str(self.rows),
             "KILLED_AT": point or "",

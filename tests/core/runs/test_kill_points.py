@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("context_bench_conversations", reason="every fourth row is a conversation")
 pytestmark = [
     pytest.mark.one_python,
     pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform"),
