@@ -172,7 +172,7 @@ class Feed:
                     if self._reuse is not None and slot.shared:
                         output, latency = self._reuse(response) or (None, 0.0)
                     job = Job(row, slot, wiring, example, response, tokens, key, stored, output, latency, shown=sent)
-                    if output is None and is_conversation(sent) and talks(slot.system):
+                    if output is None and "multi_turn" in sent and is_conversation(sent) and talks(slot.system):
                         self._converse(job, seen)
                     yield job
                     stored = None
