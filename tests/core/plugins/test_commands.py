@@ -271,3 +271,11 @@ def test_nobody_is_wired_by_anothers_flag(site: Any, context_bench: Any) -> None
     words = context_bench("run", "--system", "echo", "--dataset", "toy", "--taster-url", "u", "--dry-run").words
     assert "+ acme-sweet/sweet" in words
     assert "- acme-spy/spy" in words
+
+
+@pytest.mark.parametrize("words", [(), ("explain",), ("plugins",)], ids=["the top", "a small group", "a group"])
+def test_a_group_without_a_command_shows_its_help_and_nothing_else(context_bench: Any, words: tuple[str, ...]) -> None:
+    done = context_bench(*words)
+    told = done.out + done.err
+    assert told.startswith(f"Usage: {' '.join(('context-bench', *words))} [OPTIONS] COMMAND [ARGS]...\n")
+    assert (told.count("Usage:"), "Error" in told, "-h, --help" in told) == (1, False, True)

@@ -148,6 +148,9 @@ def _call(arguments: list[str], sources: list[str]) -> int:
         return int(left.code or 0)  # a shell has been told how words go on
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
+        if type(error).__name__ == "NoArgsIsHelpError":  # which click 8.1 does not have
+            tell(error.format_message())
+            return error.exit_code
         if context is not None:
             tell(context.get_usage() + f"\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n")
         tell(f"Error: {error.format_message()}")
