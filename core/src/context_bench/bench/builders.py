@@ -44,6 +44,7 @@ from context_bench.runner.parts import (
 )
 from context_bench.secrecy import Secrecy, secret_values, without_secrets
 from context_bench.store.keys import chain_key, system_key, unshared_key
+from context_bench.store.rows import storable
 from context_bench.tokens import WordTokenizer
 
 if TYPE_CHECKING:
@@ -132,9 +133,9 @@ def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str
         ConfigurationError: Two systems have one label.
     """
     asked = [safe_spec(catalog, one) if isinstance(one, SystemSpec) else _as_system(one) for one in systems]
-    plain = [one.plain_label if isinstance(one, SystemSpec) else str(one.name) for one in asked]
+    plain = [storable(one.plain_label if isinstance(one, SystemSpec) else str(one.name)) for one in asked]
     labels = [
-        one.text if isinstance(one, SystemSpec) and one.label is None and plain.count(label) > 1 else label
+        storable(one.text) if isinstance(one, SystemSpec) and one.label is None and plain.count(label) > 1 else label
         for one, label in zip(asked, plain, strict=True)
     ]
     for label in labels:
@@ -456,9 +457,9 @@ def describe_dataset(component: Component, spec: DatasetSpec, taken: Collection[
     is_file = "path" in spec.options and bool(facts.files)
     name = component.name
     if is_file:
-        name = os.path.basename(os.path.normpath(str(spec.options["path"]))).partition(".")[0]
+        name = storable(os.path.basename(os.path.normpath(str(spec.options["path"]))).partition(".")[0])
     usual = numbered(name if spec.config is None else f"{name}:{spec.config}", "#")
-    label = spec.label or next(one for one in usual if one not in taken)
+    label = storable(spec.label) if spec.label else next(one for one in usual if one not in taken)
     names = (label,) if is_file else tuple(dict.fromkeys((label, component.name)))
     own = facts.by_config.get(spec.config or facts.default_config or "", {})
     tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)

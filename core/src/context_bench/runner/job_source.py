@@ -22,7 +22,7 @@ from context_bench.runner.parts import Job, LabelWiring, Slot, Stream, is_conver
 from context_bench.runner.stopping import Raised, guarded, is_ours, message_of
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
-from context_bench.store.rows import StoredExample
+from context_bench.store.rows import StoredExample, storable
 
 if TYPE_CHECKING:
     from context_bench.runner.stored_jobs import Reference
@@ -270,7 +270,7 @@ def _label(stream: Stream, example: Mapping[str, Any]) -> str:
     if stream.label is not None:
         return stream.label
     found = example.get("dataset")
-    return found if isinstance(found, str) and found else stream.fallback
+    return storable(found) if isinstance(found, str) and found else stream.fallback
 
 
 def name_of(example: Mapping[str, Any], position: int) -> str:

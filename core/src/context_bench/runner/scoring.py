@@ -23,7 +23,7 @@ from context_bench.runner.stopping import Raised, Stop, failure_of, guarded, is_
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import score_key
-from context_bench.store.rows import StoredEvaluation, StoredRow
+from context_bench.store.rows import StoredEvaluation, StoredRow, storable
 
 if TYPE_CHECKING:
     from context_bench.runner.children import Children
@@ -198,9 +198,9 @@ def _check(scorer: Scorer, name: str, value: float) -> None:
 
 
 def _number(name: object, value: Any) -> float:
-    if type(value) is float and type(name) is str and -_MOST <= value <= _MOST:
+    if type(value) is float and type(name) is str and name.isascii() and -_MOST <= value <= _MOST:
         return value + 0.0  # a run file holds no minus before a zero
-    if not isinstance(name, str):
+    if not isinstance(name, str) or storable(name) != name:
         raise TypeError(f"the score key {name!r} is no text")
     if isinstance(value, str | bytes):
         raise TypeError(f"the score {name!r} is {value!r}, not a number")

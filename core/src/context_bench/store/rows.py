@@ -45,7 +45,7 @@ class StoredExample:
 
     def values(self) -> Values:
         """Return what table ``examples`` holds of it."""
-        number, name = RowId(self.dataset, self.position).pack(), _text(self.example_id)
+        number, name = RowId(self.dataset, self.position).pack(), storable(self.example_id)
         return _summed((number, self.dataset, self.position, name, self.label, self.hash, self.body))
 
 
@@ -76,7 +76,9 @@ class StoredEvaluation:
 
     def values(self, number: int, scored: Iterable[Values]) -> Values:
         """Return what table ``evaluations`` holds of it; its check sum covers the scores, which have none of their own."""
-        return _summed((number, self.evaluator, self.key, self.unscored, self.details), scored)
+        return _summed(
+            (number, self.evaluator, self.key, self.unscored and storable(self.unscored), self.details), scored
+        )
 
 
 @define(eq=False)  # one for every row: a frozen one takes three times as long to make
@@ -129,7 +131,7 @@ class StoredRow:
     def failed(self, number: int) -> Iterator[Values]:
         """Yield what table ``failures`` holds of it."""
         for evaluator, failure in self.failures:
-            message, traceback = _text(failure.message), _text(failure.traceback)
+            message, traceback = storable(failure.message), storable(failure.traceback)
             told = failure.stage, evaluator, failure.kind, message, failure.attempts
             yield _summed((number, *told, self.latency, self.input_tokens, traceback))
 
@@ -219,7 +221,7 @@ def verify(values: Values, covered: Iterable[Values] = ()) -> None:
         raise StoreError(f"The run file is damaged at {RowId.unpack(values[0])}: what it holds has another check sum.")
 
 
-def _text(text: str) -> str:
+def storable(text: str) -> str:
     """Return text that SQLite can hold: lone surrogates become escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
