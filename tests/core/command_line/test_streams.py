@@ -76,6 +76,30 @@ class TestStreams:
         assert started("-m", "context_bench", "systems", "lits", number=2, is_closed=is_closed).returncode == 2
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a file that is always full")
+def test_a_full_disk_behind_standard_output_is_told_in_one_line(
+    tmp_path: Path, jsonl: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("answer_quality", "local", "replay"):
+        pytest.importorskip(f"context_bench_{name}")
+    monkeypatch.chdir(tmp_path)
+    asked = ["run", "--system", "replay", "--dataset", jsonl(ROWS), "--evaluators", "answer-quality", "-q"]
+    for command in (
+        [*asked, "--run-file", "r.sqlite"],
+        ["report", "r.sqlite", "--format", "json"],
+        ["export", "r.sqlite"],
+    ):
+        with open("/dev/full", "w") as full:
+            python = [sys.executable, "-m", "context_bench", *command]
+            done = subprocess.run(python, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1] == "Error: The output cannot be written whole: No space left on device."
+        assert "Traceback" not in done.stderr
+        assert "Exception ignored" not in done.stderr
+    with open_run("r.sqlite") as run:
+        assert run.completeness.is_complete
+
+
 def test_what_is_told_besides_may_be_lost_and_a_result_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:

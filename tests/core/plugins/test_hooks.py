@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from context_bench.errors import StoreError
 from context_bench.store.runfile import RunFile
 
 Run = Callable[..., Any]
@@ -130,6 +131,18 @@ def test_a_hook_watches_a_run(site: Any, context_bench: Run, workplace: Path) ->
     add_hook(site, WATCH, "acme_hook:Watch", WATCHES)
     assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 0
     assert (workplace / "watched.txt").read_text().splitlines() == ["started", "row 1", "row 2", "finished 2 0"]
+
+
+def test_a_hook_is_not_told_the_end_of_a_run_whose_beginning_it_was_not_told(
+    site: Any, context_bench: Run, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StoreError("The disk is full.")
+
+    add_hook(site, WATCH, "acme_hook:Watch", WATCHES)
+    monkeypatch.setattr(RunFile, "begin", refuse)
+    assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 2
+    assert not (workplace / "watched.txt").exists()
 
 
 def test_no_row_is_read_again_once_nobody_watches(

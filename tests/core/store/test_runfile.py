@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +160,21 @@ def test_any_tool_can_read_the_scores(tmp_path: Path) -> None:
         ).fetchall()
     connection.close()
     assert found == [("sys", "data", "id-0", "d/e", "f1", 0.25)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only POSIX bounds the size of files")
+def test_a_run_file_that_could_not_be_created_leaves_nothing(tmp_path: Path) -> None:
+    script = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "from context_bench.errors import StoreError\n"
+        "from context_bench.store.runfile import RunFile\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))\n"
+        "try:\n"
+        "    RunFile.create(Path(sys.argv[1]), 'run', 'now', {}, {})\n"
+        "except StoreError:\n"
+        "    print('refused')\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "run.sqlite")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "refused\n"
+    assert list(tmp_path.iterdir()) == []

@@ -82,12 +82,16 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         arguments: The command line.
         sources: Gets every file and folder that decided what is installed, and with what settings.
     """
+    from errno import EDQUOT, EFBIG, ENOSPC
+
     from context_bench.console import tell
     from context_bench.errors import ContextBenchError, RunStoppedError
 
     sources = [] if sources is None else sources
     try:
-        return _call(arguments, sources)
+        code = _call(arguments, sources)
+        sys.stdout.flush()  # or a full disk would be found when nobody can say it any more
+        return code
     except RunStoppedError as error:
         tell(f"Error: {error}" if error.exit_code not in (0, 10) else str(error))
         if error.path:
@@ -101,6 +105,11 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         return getattr(error, "exit_code", 130)
     except BrokenPipeError:
         return _left_alone()
+    except OSError as error:
+        if error.errno not in (ENOSPC, EDQUOT, EFBIG):
+            raise
+        tell(f"Error: The output cannot be written whole: {error.strerror}.")
+        return _left_alone() or 2
     except (SystemExit, GeneratorExit) as error:  # click leaves by codes: this comes out of somebody else's code
         from traceback import extract_tb
 

@@ -64,6 +64,7 @@ class Hooks:
         self._warn = warn
         self._manager: Any = None
         self._watchers: list[Any] = []
+        self._has_begun = False
         for component in sorted(components, key=lambda component: component.id):
             self._register(component)
         self._watchers = self._implementations("row_finished")
@@ -75,6 +76,7 @@ class Hooks:
 
     def run_started(self, config: dict[str, Any], systems: list[dict[str, Any]], warn: Callable[[str], None]) -> None:
         """Tell every hook that the run begins."""
+        self._has_begun = True
         for hook in self._implementations("run_started"):
             self._call(hook, {"config": deepcopy(config), "systems": deepcopy(systems), "warn": warn})
 
@@ -85,8 +87,8 @@ class Hooks:
                 self._watchers.remove(hook)
 
     def run_finished(self, status: str, rows: int, failed: int) -> None:
-        """Tell every hook that the run is over."""
-        for hook in self._implementations("run_finished"):
+        """Tell every hook that the run is over, if they were told that it began."""
+        for hook in self._implementations("run_finished") if self._has_begun else ():
             self._call(hook, {"status": status, "rows": rows, "failed": failed})
 
     def adjust_wiring(self, plan: DatasetPlan) -> DatasetPlan:

@@ -64,9 +64,10 @@ class RunFile(RunReader):
                     f"There is a file {path} already. Resume it (`context-bench resume {path}`) or name another."
                 )
             draft = path.with_name(f".{path.name}.new")
-            draft.unlink(missing_ok=True)
-            _write_new(draft, (run, created, to_json(config), to_json(provenance)))
-            os.replace(draft, path)
+            _remove(draft)
+            with _or_nothing(draft):
+                _write_new(draft, (run, created, to_json(config), to_json(provenance)))
+                os.replace(draft, path)
             return cls(path, lock, is_new=True)
 
     @classmethod
@@ -426,12 +427,13 @@ class Rescoring:
         _remove(self._draft)
         new = self._draft.with_name(f".{self._draft.name}.new")
         _remove(new)
-        with closing(sqlite3.connect(new)) as target:
-            with closing(RunReader(self._path)) as reader, reader.snapshot() as source:
-                source.backup(target)
-            with target:
-                target.execute("INSERT OR REPLACE INTO meta VALUES ('draft', ?)", (wanted,))
-        os.replace(new, self._draft)
+        with _or_nothing(new):
+            with closing(sqlite3.connect(new)) as target:
+                with closing(RunReader(self._path)) as reader, reader.snapshot() as source:
+                    source.backup(target)
+                with target:
+                    target.execute("INSERT OR REPLACE INTO meta VALUES ('draft', ?)", (wanted,))
+            os.replace(new, self._draft)
 
 
 def _state(path: Path) -> list[int]:
@@ -439,6 +441,16 @@ def _state(path: Path) -> list[int]:
     files = (path, path.with_name(f"{path.name}-wal"))
     found = [os.stat(file) for file in files if file.exists()]
     return [number for one in found if one.st_size for number in (one.st_size, one.st_mtime_ns)]
+
+
+@contextmanager
+def _or_nothing(path: Path) -> Iterator[None]:
+    """Leave nothing of a file that could not be written whole."""
+    try:
+        yield
+    except BaseException:
+        _remove(path)
+        raise
 
 
 def _remove(path: Path) -> None:
