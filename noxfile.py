@@ -252,7 +252,7 @@ def plugin(session: nox.Session, name: str) -> None:
     if oracles_of(name):
         session.install("-c", CONSTRAINTS, *oracles_of(name))
     if (ROOT / "tests" / "plugins" / name).exists():  # cards alone are tested together, in tests/contract
-        some = ["--cases", "1", "--of-each-file", "4"]
+        some = ["--cases", "1", "--of-each-file", "3"]
         run_tests(session, *PORTABLE, *some, f"tests/plugins/{name}", *session.posargs)
 
 

@@ -226,6 +226,7 @@ def test_a_field_that_no_example_has_is_told(run: Path, capsys: pytest.CaptureFi
     assert "No example has the field 'colour' to slice by" in capsys.readouterr().err
 
 
+@pytest.mark.one_python
 def test_the_flips_of_very_many_rows_are_normal_and_meet_the_sampled_ones() -> None:
     rng = np.random.default_rng(3)
     few = rng.normal(0.012, 1, 19_999)

@@ -118,6 +118,7 @@ class Same:
         return messages
 
 
+@pytest.mark.one_python
 def test_chance_is_no_advantage_and_knowing_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.sqlite"
     systems = [Dropper("blind", False), Dropper("knowing", True), Same()]
@@ -174,6 +175,7 @@ def test_a_run_without_a_context_says_so(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
+@pytest.mark.one_python
 def test_the_recorded_compactions_stand_beside_chance() -> None:
     sessions = pytest.importorskip("context_bench_sessions")
     for row in sessions.sessions(path=str(SHARED), cuts=["compaction"]):

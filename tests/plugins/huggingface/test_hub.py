@@ -201,6 +201,7 @@ print(count, re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_te
 """
 
 
+@pytest.mark.one_python
 def test_memory_does_not_grow_with_the_number_of_rows(hub, gsm8k):
     """Peak memory of two processes: the rows that the second reads more would be several times what it may take more."""
     if sys.platform != "linux":

@@ -96,6 +96,7 @@ def test_the_n_grams_are_those_of_langdetect(langdetect, text):
 
 
 @pytest.mark.shared
+@pytest.mark.one_python
 def test_langdetect_answers_the_same_for_real_responses(detect, responses):
     some = [response[: 10 * place] if place % 2 else response for place, response in enumerate(responses[::7])]
     assert len(some) > 300

@@ -113,6 +113,7 @@ def test_sentences_are_those_of_nltk(sent_tokenize, text):
 
 @settings(max_examples=600, deadline=None)
 @given(text=st.one_of(TEXTS, st.text(max_size=60)))
+@pytest.mark.one_python
 def test_words_are_those_of_nltk(word_tokenize, text):
     assume(engines_agree(text))
     assert words(text) == word_tokenize(text)
@@ -120,6 +121,7 @@ def test_words_are_those_of_nltk(word_tokenize, text):
 
 @settings(max_examples=600, deadline=None)
 @given(text=TEXTS)
+@pytest.mark.one_python
 def test_capital_words_are_the_words_in_capitals(text):
     assert count_capital_words(text) == sum(map(str.isupper, words(text)))
 

@@ -100,6 +100,7 @@ def test_the_published_percentages_of_gpt_4_come_out_but_for_the_one_random_lett
     assert [round(100 * instructions[name] / total, 2) for name in ("strict", "loose")] == [83.77, 85.58]
 
 
+@pytest.mark.one_python
 def test_twenty_runs_are_identical(published):
     rows = published("ifeval.gpt4-20231107")
     by_lot = ("language:", "change_case:")

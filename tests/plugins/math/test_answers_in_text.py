@@ -86,6 +86,7 @@ def test_the_answer_is_read_as_people_write_it(
 
 @pytest.mark.shared
 @pytest.mark.parametrize("joint", [" ", "\n"], ids=["one line", "lines"])
+@pytest.mark.one_python
 def test_solutions_without_their_last_line_are_read_by_their_last_result(
     shared: Callable[[str], Path], joint: str
 ) -> None:

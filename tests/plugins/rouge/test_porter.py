@@ -71,6 +71,7 @@ def test_random_words_with_all_endings_have_the_stems_of_nltk():
 
 
 @pytest.mark.shared
+@pytest.mark.one_python
 def test_the_words_of_real_texts_have_the_stems_of_nltk():
     files = [*SHARED.glob("outputs/*.jsonl.gz"), *SHARED.glob("*.raw.jsonl.gz")]
     if not files:

@@ -95,6 +95,7 @@ def test_split_summaries_with_the_punkt_model(stemmer):
     assert_agreement(random_pairs(4, 300), stemmer, split_summaries=True)
 
 
+@pytest.mark.one_python
 def test_several_references_are_treated_as_in_the_package():
     package = pytest.importorskip("rouge_score.rouge_scorer", reason="rouge-score is the oracle")
     theirs, ours = package.RougeScorer(TYPES), RougeScore("all")
@@ -142,6 +143,7 @@ def spearman(first, second):
 
 
 @pytest.mark.shared
+@pytest.mark.one_python
 def test_published_correlations_with_human_judgement_on_summeval():
     evaluator = RougeScore(["rouge1", "rouge2"], stemmer=True)
     aspects = ("coherence", "consistency", "fluency", "relevance")

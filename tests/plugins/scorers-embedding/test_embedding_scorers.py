@@ -38,6 +38,7 @@ README = HERE.parents[2] / "plugins" / "context-bench-scorers-embedding" / "READ
 RECORDED: list[dict[str, Any]] = json.loads((HERE / "recorded_bert_score.json").read_text("utf-8"))
 
 
+@pytest.mark.one_python
 def test_fifty_real_pairs_score_as_with_the_authors_package() -> None:
     """`record_bert_score.py` says how the numbers were made."""
     found = match_pairs(
@@ -161,6 +162,7 @@ def test_a_batch_does_not_change_a_score() -> None:
     assert [result.score for result in alone] == pytest.approx([result.score for result in together], abs=1e-4)
 
 
+@pytest.mark.one_python
 def test_a_thousand_pairs_are_computed_in_few_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """What makes it fast, without a clock: texts are embedded once, and many together."""
     embedder: Any = embedder_for(PACKAGED_MINILM)

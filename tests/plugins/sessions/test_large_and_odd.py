@@ -40,6 +40,7 @@ def large(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.one_python
 def test_200_mb_are_read_one_session_at_a_time(large: Path) -> None:
     tracemalloc.start()
     try:

@@ -51,6 +51,7 @@ def test_a_row_without_a_compaction_has_no_messages(path: Path) -> None:
 
 
 @pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
+@pytest.mark.one_python
 def test_the_compactions_of_a_real_session_keep_little() -> None:
     survival = pytest.importorskip("context_bench_survival")
     rows = list(sessions(path=str(SHARED), cuts=["compaction"]))

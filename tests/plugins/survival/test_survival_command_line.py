@@ -66,6 +66,7 @@ def test_identity_keeps_everything_and_a_compressor_does_not(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
+@pytest.mark.one_python
 def test_identity_keeps_everything_of_recorded_sessions(tmp_path: Path) -> None:
     for folder in ("openai-messages", "pi-transcript"):
         dataset = f"sessions,path={SHARED / folder},min_tokens=500,cuts=0.5/last"
