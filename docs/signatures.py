@@ -40,9 +40,10 @@ PARTS = {
     "governor": "Governor",
     "derived-job": "DerivedJob",
     "controller": "Controller",
+    "pacer": "Pacer",
     "asker": "Asker",
 }
-HANDED = ("RowId", "Call", "GovernedSystem", "DerivedSlot", "BuiltSystem", "Turns")
+HANDED = ("RowId", "Call", "GovernedSystem", "DerivedSlot", "BuiltSystem", "Rates", "Turns")
 """What run parts are given and return."""
 
 TOLD = {

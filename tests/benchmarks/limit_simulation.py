@@ -132,6 +132,14 @@ def cells() -> Iterator[Cell]:
                                 yield Cell(rate, window, latency, says, kind, counted)
 
 
+def learning(most: int, learned: Mapping[str, Any] | None = None, gentle: bool = True, **more: Any) -> Limiter:
+    """Return a limiter that learns; it asks with all its places from the beginning."""
+    from context_bench_limits import LearnedLimits
+
+    rates = LearnedLimits().rates("http://limited.test", None, None, learned or {})
+    return Limiter(most, rates, gentle=gentle, grows=False, **more)
+
+
 def run(
     server: Server,
     rate: float,
@@ -158,7 +166,7 @@ def run(
     now = [begins]
     counted = begins + settle * server.window
     end = counted + max(5 * server.window, 200 / rate)
-    limiter = limiter or Limiter(max(64, ceil(3 * rate * latency) + 8), gentle=True, grows=False)
+    limiter = limiter or learning(max(64, ceil(3 * rate * latency) + 8))
     limiter._clock = lambda: now[0]
     asking: list[tuple[float, int, bool, int, float, Mapping[str, str] | None, float | None]] = []
     answered = refused = burst = sent = 0

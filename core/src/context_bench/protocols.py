@@ -374,3 +374,50 @@ class Controller(Protocol):
 
     def finished(self, run: Any) -> int | None:
         """Return the exit code of the run, None to leave it as it is. ``run`` is its result."""
+
+
+@runtime_checkable
+class Rates(Protocol):
+    """How often one endpoint may be asked. The runner calls it under a lock, with seconds of one clock for every ``now``."""
+
+    def wait(self, now: float, tokens: float) -> float:
+        """Return the seconds until a request of so many tokens may be sent; 0 or less lets it go now."""
+
+    def sent(self, now: float, tokens: float) -> None:
+        """Take note that a request is sent, which is thought to have so many tokens."""
+
+    def answered(self, now: float, seconds: float, tokens: float, expected: float, headers: Any) -> None:
+        """Learn from an answer.
+
+        Args:
+            now: The moment.
+            seconds: How long the answer took.
+            tokens: What the call counts against a limit of tokens; 0 where nobody knows.
+            expected: What was said of its tokens when it was sent.
+            headers: Its response headers as a mapping; None where there are none.
+        """
+
+    def refused(self, now: float, seconds: float, asked: float | None, headers: Any) -> bool:
+        """Learn from a refusal; ``asked`` is what its ``Retry-After`` said. Return whether far fewer may be in flight."""
+
+    def learned(self) -> Mapping[str, Any]:
+        """Return what the next session of the run is told, as JSON can hold it; nothing where nothing was learned."""
+
+
+@runtime_checkable
+class Pacer(Protocol):
+    """A run part that learns how often endpoints may be asked. At most one paces a run."""
+
+    @property
+    def name(self) -> str:
+        """Name of the part."""
+
+    def rates(self, endpoint: str, requests: float | None, tokens: float | None, learned: Mapping[str, Any]) -> Rates:
+        """Return the rates of an endpoint.
+
+        Args:
+            endpoint: Its address.
+            requests: How many the user allows in a minute at most; None where nothing was said.
+            tokens: The same for tokens, input and output together.
+            learned: What :meth:`Rates.learned` told at the end of an earlier session; empty without one.
+        """

@@ -64,8 +64,8 @@ def test_a_proxy_without_its_package_names_the_package(context_bench: Any, witho
     done = context_bench("preflight", "--proxy", "http://127.0.0.1:9")
     assert done.code == 2
     assert (
-        "`pip install ./core ./plugins/context-bench-conversations ./plugins/context-bench-http ./plugins/context-bench-openai`"
-        in done.err
+        "`pip install ./core ./plugins/context-bench-conversations ./plugins/context-bench-limits "
+        "./plugins/context-bench-http ./plugins/context-bench-openai`" in done.err
     )
 
 

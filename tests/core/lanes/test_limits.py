@@ -1,4 +1,4 @@
-"""What an endpoint allows is learned, and what the user forbids is kept."""
+"""What the user forbids is kept, and an endpoint that refuses is left alone, where nobody learns what it allows."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 from context_bench import evaluate
 from context_bench.runner.admission import is_refusal, wait_asked_for
 from context_bench.runner.limits import Limiter
+from context_bench.runner.rates import ToldRates
 
 
 class RefusedError(Exception):
@@ -52,7 +53,7 @@ def test_a_refusal_and_its_wait_are_read_from_any_library(error: Any, refusal: b
 
 def test_a_known_rate_is_kept() -> None:
     now = [0.0]
-    limiter = Limiter(1000, requests_per_minute=600, clock=lambda: now[0])
+    limiter = Limiter(1000, ToldRates(600, None), clock=lambda: now[0])
     sent = 0
     while now[0] < 10.0:
         wait = limiter.enter()
@@ -63,7 +64,7 @@ def test_a_known_rate_is_kept() -> None:
 
 def test_tokens_are_counted_against_their_limit() -> None:
     now = [0.0]
-    limiter = Limiter(8, tokens_per_minute=6000, clock=lambda: now[0])
+    limiter = Limiter(8, ToldRates(None, 6000), clock=lambda: now[0])
     sent = 0
     while now[0] < 30.0:
         wait = limiter.enter()
@@ -84,7 +85,7 @@ def depths(seconds: float, parallel: int, answers: int) -> list[int]:
         answers: Answers to wait for.
     """
     now = [100.0]
-    limiter = Limiter(64, gentle=True, clock=lambda: now[0])
+    limiter = Limiter(64, ToldRates(None, None), gentle=True, clock=lambda: now[0])
     free_at = [0.0] * parallel
     asked: list[tuple[float, float]] = []  # when it is answered, when it was asked
     found: list[int] = []

@@ -115,7 +115,7 @@ def evaluate(
         allow: A capability that auto-wired evaluators may use: network or executes-model-code.
         prefixes: A prefix for the score keys of an evaluator, by its name.
         options: Options of evaluators, by name.
-        parts: A run part to use: a preparer, governor or controller that a package brings.
+        parts: A run part to use: a preparer, governor, controller or pacer that a package brings.
         part_options: Options of run parts, by name.
         hooks: A hook to use that can change a run, or needs something; those that only watch are active when
             installed.

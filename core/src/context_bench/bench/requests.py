@@ -203,7 +203,7 @@ class Request:
         secret=True,
     )
     parts: tuple[str, ...] = parameter(
-        _NAMES, "A run part to use: a preparer, governor or controller that a package brings.", "--part NAME"
+        _NAMES, "A run part to use: a preparer, governor, controller or pacer that a package brings.", "--part NAME"
     )
     part_options: Mapping[str, Mapping[str, Any]] = parameter(
         evaluator_options("run_parts"),

@@ -1,18 +1,19 @@
-"""Run parts: what packages bring beside systems and evaluators - preparers, governors, derived jobs and controllers.
+"""Run parts: what packages bring beside systems and evaluators - preparers, governors, derived jobs, controllers and pacers.
 
-A part is active when it is named, or when one of its options is given. It is loaded before anything else of the run is set
-up, and stands in the plan, the lock file and the run file.
+A part is active when it is named, or when one of its options is given; a pacer that is on by default, where an endpoint is
+asked, too. It is loaded before anything else of the run is set up, and stands in the plan, the lock file and the run file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
 
-from context_bench.bench.parameters import DatasetSpec
+from context_bench.bench.parameters import DatasetSpec, SystemSpec
 from context_bench.bench.requests import Request
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plugins.catalog import OK, Catalog, Component
@@ -26,11 +27,13 @@ from context_bench.protocols import (
     DerivedSlot,
     GovernedSystem,
     Governor,
+    Pacer,
     Preparer,
+    Rates,
 )
 from context_bench.records import EvalRow, Usage
 from context_bench.runner.admission import bill_of
-from context_bench.runner.parts import Slot, models_of
+from context_bench.runner.parts import Slot, endpoint_of, models_of
 from context_bench.secrecy import without_secrets
 from context_bench.store.runfile import RunFile
 
@@ -39,12 +42,15 @@ _PROTOCOLS: Mapping[str, type] = {  # in the order of the fields of RunParts; an
     "governor": Governor,
     "derived-job": DerivedJob,
     "controller": Controller,
+    "pacer": Pacer,
     "asker": Asker,
 }
 AGREEMENT = "agreement"
 """The run part that a reference needs."""
 CONVERSATIONS = "conversations"
 """The run part that a conversation needs when its system has a way of its own to talk."""
+PACER = "context-bench-limits/limits"
+"""The pacer of several that is used where none is named."""
 
 
 @frozen(eq=False)
@@ -52,7 +58,7 @@ class RunParts:
     """The active parts of one run, in the order of their ids.
 
     Attributes:
-        preparers, governors, derived_jobs, controllers: The parts by what they are.
+        preparers, governors, derived_jobs, controllers, pacers: The parts by what they are; of pacers there is at most one.
         described: What is recorded of each.
     """
 
@@ -60,12 +66,18 @@ class RunParts:
     governors: Sequence[Governor] = ()
     derived_jobs: Sequence[DerivedJob] = ()
     controllers: Sequence[Controller] = ()
+    pacers: Sequence[Pacer] = ()
     described: Mapping[str, Mapping[str, Any]] = {}
 
     @property
     def answer_source(self) -> AnswerSource | None:
         """The part that says what stands in for a missing gold answer; None without one."""
         return next((part for part in self.derived_jobs if isinstance(part, AnswerSource)), None)
+
+    @property
+    def rates(self) -> Callable[..., Rates] | None:
+        """What makes the rates of an endpoint; None where nobody learns them."""
+        return next((partial(_asked, part, "rates") for part in self.pacers), None)
 
     def prepared(self, request: Request) -> Request:
         """Return the request with the systems that the preparers make of its own, one preparer after the other."""
@@ -183,8 +195,8 @@ def load_parts(catalog: Catalog, request: Request) -> RunParts:
     for component, options in _active(catalog, request):
         kind = component.said.part_kind
         found.get(kind, []).append(_built(component, options, _PROTOCOLS.get(kind), kind or "run part"))
-    preparers, governors, derived_jobs, controllers, _ = found.values()
-    return RunParts(preparers, governors, derived_jobs, controllers, described_parts(catalog, request))
+    preparers, governors, derived_jobs, controllers, pacers, _ = found.values()
+    return RunParts(preparers, governors, derived_jobs, controllers, pacers, described_parts(catalog, request))
 
 
 def load_part(catalog: Catalog, name: str) -> Any:
@@ -221,8 +233,32 @@ def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Map
     for name in (*request.parts, *request.part_options, *implied):
         component = catalog.find("run_parts", name).require_ok()
         chosen.setdefault(component.id, (component, {}))[1].update(request.part_options.get(name, {}))
+    pacers = [component for component, _ in chosen.values() if component.said.part_kind == "pacer"]
+    if len(pacers) > 1:
+        raise ConfigurationError(
+            f"Only one pacer can pace a run, not {pacers[0].id} and {pacers[1].id}: leave one out."
+        )
+    if not pacers and (pacer := _usual_pacer(catalog)) and _asks_endpoint(catalog, request):
+        chosen[pacer.id] = pacer, {}
     for _, pair in sorted(chosen.items()):
         yield pair
+
+
+def _usual_pacer(catalog: Catalog) -> Component | None:
+    """Return the pacer that is on by default; of several the project's own, so that installing another one changes nothing."""
+    found = [one.called_by_id() for one in catalog.of_kind("run_parts") if one.said.part_kind == "pacer"]
+    usual = [one for one in found if one.said.default and one.state == OK]
+    return min(usual, key=lambda one: (one.id != PACER, one.id), default=None)
+
+
+def _asks_endpoint(catalog: Catalog, request: Request) -> bool:
+    """Whether one of the systems that were asked for uses the network, or is an object that names its endpoint."""
+    for asked in (*request.systems, request.reader, request.baseline, request.reference):
+        specs = (asked, *asked.steps) if isinstance(asked, SystemSpec) else ()
+        known = [component for spec in specs for component in catalog.named("systems", spec.name)]
+        if any("network" in component.capabilities for component in known) or endpoint_of(asked) is not None:
+            return True
+    return False
 
 
 def _governed(slot: Slot) -> GovernedSystem:

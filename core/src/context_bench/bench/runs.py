@@ -473,7 +473,8 @@ class Run:
         limits = request.requests_per_minute, request.tokens_per_minute
         learned = self._store.run()["provenance"].get("limits", {})
         grows = request.max_workers is None  # the user named no number
-        return Admission(self._slots, self._workers, *limits, governors, stop, grows, learned, request.keep_going)
+        patience = request.keep_going, self._parts.rates
+        return Admission(self._slots, self._workers, *limits, governors, stop, grows, learned, *patience)
 
     def _unscored(self) -> dict[int, set[int]]:
         """Return the slow evaluators that have said nothing of a response, by its packed identity.

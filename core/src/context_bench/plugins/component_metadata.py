@@ -15,7 +15,7 @@ KINDS = (
 )
 """The kinds of component, as manifest tables and as ``context_bench.KIND`` entry-point groups. A run uses each of them."""
 
-PART_KINDS = ("preparer", "governor", "derived-job", "controller", "asker")
+PART_KINDS = ("preparer", "governor", "derived-job", "controller", "pacer", "asker")
 """What a run part can be; :mod:`context_bench.protocols` says what each of them does."""
 
 HOOKS = ("run_started", "row_finished", "run_finished", "adjust_wiring")
@@ -196,7 +196,7 @@ class Facts(NamedTuple):
         extends: One of :data:`EXTENSIBLE`, for what is no command of its own.
         is_group: Whether a command has commands below it.
         uses: Names of the flag groups whose options a component takes too.
-        default: Whether a metric is computed without being asked for.
+        default: Whether a metric is computed, or a pacer asked, without being named.
         implements: Which of :data:`HOOKS` a hook implements; empty when its manifest does not say.
         values: What the keys of a metric mean; ``*`` at the end of a key stands for anything.
     """
@@ -273,6 +273,6 @@ FACTS_OF_KIND = {
     "reporters": ("files",),
     "hooks": ("implements",),
     "commands": ("parent", "extends", "is_group"),
-    "run_parts": ("part_kind",),
+    "run_parts": ("part_kind", "default"),
 }
 """What it can say about those of one kind besides."""

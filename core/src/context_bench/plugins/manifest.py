@@ -164,6 +164,8 @@ def _contradictions(facts: Facts, body: Mapping[str, Any]) -> Iterator[tuple[str
         yield "default_config", f"{facts.default_config!r} is none of its configs"
     if facts.parent is not None and facts.extends is not None:
         yield "parent", f"what extends {facts.extends} is no command, and has no parent"
+    if facts.kind == "run_parts" and facts.default and facts.part_kind != "pacer":
+        yield "default", "only a pacer is on by default; any other part has to be named"
     if facts.kind == "flags" and any("flag" not in body["options"][name] for name in facts.options):
         yield "options", "each option of a flag group has a flag"
 

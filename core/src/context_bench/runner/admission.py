@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve
 
-from context_bench.protocols import Call, Governor, RowId
+from context_bench.protocols import Call, Governor, Rates, RowId
 from context_bench.records import REPORTED_CURRENCY, Usage
 from context_bench.runner.parts import Bill, Job, Slot, endpoint_of, models_of, reported_cost, steps_of_system
 from context_bench.runner.stopping import Stop, message_of
@@ -49,6 +49,8 @@ class Admission:
         stop: Ends every wait.
         grows: Whether an endpoint is asked few at once in the beginning; False takes all places at once.
         learned: What :attr:`learned` told at the end of an earlier session.
+        rates: What makes the rates of an endpoint, as :meth:`~context_bench.protocols.Pacer.rates` does; None where
+            nobody learns them.
         is_patient: Whether to go on where an endpoint is dead, or has only refused for two minutes.
 
     Attributes:
@@ -69,6 +71,7 @@ class Admission:
         grows: bool = True,
         learned: Mapping[str, Mapping[str, Any]] | None = None,
         is_patient: bool = False,
+        rates: Callable[..., Rates] | None = None,
     ) -> None:
         self.is_patient = is_patient
         self.bill = bill_of(governors)
@@ -81,8 +84,8 @@ class Admission:
         self.cost: dict[int, float] = {}
         self.is_limited = requests_per_minute is not None or tokens_per_minute is not None or bool(self.governors)
         self._lock = Lock()
-        self._limits = workers, requests_per_minute, tokens_per_minute
-        self._grows, self._learned = grows, learned or {}
+        self._workers, self._limits = workers, (requests_per_minute, tokens_per_minute)
+        self._grows, self._learned, self._rates = grows, learned or {}, rates
         self._endpoints: dict[int, str | None] = {}
         self._roads: dict[int, Road] = {}
         self._listening: list[Any] = []
@@ -95,7 +98,7 @@ class Admission:
         self.stop.add(self._end_pauses)
 
     @property
-    def learned(self) -> dict[str, dict[str, Any]]:
+    def learned(self) -> dict[str, Mapping[str, Any]]:
         """What was learned of the limits of endpoints, for the next session."""
         with self._lock:
             made = list(self._roads.values())
@@ -115,8 +118,14 @@ class Admission:
         """Only an endpoint is asked gently, and few at once in the beginning: a slot without one is asked by nobody else."""
         from context_bench.runner import limits  # a run on the caller's thread asks for no leave
 
-        is_gentle, before = endpoint is not None, self._learned.get(endpoint or "")
-        limiter = limits.Limiter(*self._limits, gentle=is_gentle, grows=self._grows and is_gentle, learned=before)
+        if endpoint is None or self._rates is None:
+            from context_bench.runner.rates import ToldRates
+
+            rates: Rates = ToldRates(*self._limits)
+        else:
+            rates = self._rates(endpoint, *self._limits, self._learned.get(endpoint, {}))
+        is_gentle = endpoint is not None
+        limiter = limits.Limiter(self._workers, rates, gentle=is_gentle, grows=self._grows and is_gentle)
         return limits.Road(endpoint, limiter, self.is_patient)
 
     def enter(self, job: Job, attempt: int = 1, is_first: bool = False) -> Place | float | None:

@@ -1,7 +1,7 @@
 """Limits: how often and how many at once an endpoint is asked, and who waits for it.
 
-The number in flight is one thing (:class:`Growth`), the rate another (:mod:`context_bench.runner.rates`): requests have one,
-and tokens have one of their own. What an endpoint allows is learned from what it refuses and says.
+The number in flight is one thing (:class:`Growth`), the rate another (:class:`~context_bench.protocols.Rates`): a package
+that learns limits brings it, else :mod:`context_bench.runner.rates` does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.runner.rates import Rates
+from context_bench.protocols import Rates
 from context_bench.runner.stopping import DeadSystemError, message_of
 
 _WORTH_TELLING = 1.0
@@ -178,23 +178,19 @@ class Limiter:
 
     Args:
         most: Requests in flight at most.
-        requests_per_minute: A limit that the user knows; None learns it.
-        tokens_per_minute: The same for tokens, input and output together; counted as they become known.
+        rates: Say how often it may be asked.
         gentle: Whether to begin with few requests a second, as an endpoint that others use deserves.
         clock: Tells the time in seconds.
         grows: Whether to begin with few requests at once; None does as ``gentle`` says.
-        learned: What :attr:`learned` told at the end of an earlier session.
     """
 
     def __init__(
         self,
         most: int,
-        requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
+        rates: Rates,
         gentle: bool = False,
         clock: Callable[[], float] = monotonic,
         grows: bool | None = None,
-        learned: Mapping[str, Any] | None = None,
     ) -> None:
         self._clock = clock
         self._lock = Lock()
@@ -202,16 +198,11 @@ class Limiter:
         self._begun: float | None = None
         self._gentle_next = 0.0
         self._growth = Growth(most, gentle if grows is None else grows)
-        self._rates = Rates(requests_per_minute, tokens_per_minute, learned or {})
+        self._rates = rates
         self.in_flight = 0
 
     @property
-    def rate(self) -> float | None:
-        """Requests per second at most; None while no limit is known."""
-        return self._rates.requests.pace
-
-    @property
-    def learned(self) -> dict[str, Any]:
+    def learned(self) -> Mapping[str, Any]:
         """What was learned, for the next session: nothing while nothing was."""
         with self._lock:
             return self._rates.learned()
@@ -265,14 +256,14 @@ class Limiter:
             headers: Its response headers.
         """
         with self._lock:
-            self._growth.settle()
-            self._rates.refused(self._clock(), seconds, asked, headers)
+            self._growth.settle(are_fewer=self._rates.refused(self._clock(), seconds, asked, headers))
 
 
 _FIRST = 8
 _STEP, _ROUNDS = 1.0, 2
 _UNANSWERED = 16
 _STILL_QUICK = 1.5
+_FEWER = 0.25
 _NEVER = float("inf")
 
 
@@ -316,10 +307,17 @@ class Growth:
         elif self._fewer is not None and seconds > _STILL_QUICK * self._quickest:
             self.cap, self._fewer, self._is_found = self._fewer, None, True
 
-    def settle(self) -> None:
-        """Grow no more by what answers say: from now on a rate is what limits."""
+    def settle(self, are_fewer: bool) -> None:
+        """Grow no more by how quick answers are: from now on a rate is what limits.
+
+        Args:
+            are_fewer: Whether nobody knows that rate, so that fewer are asked at once, and more with each answer.
+        """
+        if are_fewer:
+            self.cap = max(1.0, _FEWER * self.cap)
+        elif self._grows:
+            self.cap = float(self._most)
         self._grows = False
-        self.cap = max(self.cap, float(self._most))
 
 
 _ON_TRIAL, _REPEATS = 16, 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_bench.runner.rates import REQUESTS, TOKENS, Advice, advice_in
+from context_bench_limits.headers import REQUESTS, TOKENS, Advice, advice_in
 
 NOW = 1_800_000_000.0
 """A moment: Fri, 15 Jan 2027 08:00:00 GMT."""

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from context_bench.runner.limits import Limiter
-
 
 def load() -> Any:
     spec = spec_from_file_location("limit_simulation", Path(__file__).parents[2] / "benchmarks" / "limit_simulation.py")
@@ -27,7 +25,7 @@ def load() -> Any:
 
 
 SIMULATION = load()
-Server, run = SIMULATION.Server, SIMULATION.run
+Server, run, learning = SIMULATION.Server, SIMULATION.run, SIMULATION.learning
 FEW, MANY = 20, 1000
 GRID = [cell for cell in SIMULATION.cells() if cell.rate != "300/min"]  # it is 5/s
 SAMPLE = [cell for number, cell in enumerate(GRID) if number % 3 == 0 and (cell.limit < MANY or cell.latency == 0.1)]
@@ -120,22 +118,20 @@ def test_a_window_that_has_begun_before_is_learned(begun: float, says: str) -> N
 
 
 def test_what_was_learned_is_used_in_the_next_session() -> None:
-    first = Limiter(64, gentle=True, grows=False)
+    first = learning(64)
     run(Server(50, 10.0, "fixed"), 5.0, 0.1, "nothing", limiter=first)
-    again = Limiter(64, gentle=True, grows=False, learned=first.learned)
+    again = learning(64, first.learned)
     found = run(Server(50, 10.0, "sliding"), 5.0, 0.1, "nothing", limiter=again)
     assert found.refused <= 0.03 * found.sent, found
     assert found.share >= 0.85, found
 
 
 def test_the_rate_recovers_when_the_server_allows_more() -> None:
-    limiter = Limiter(64, gentle=True, grows=False)
+    limiter = learning(64)
     run(Server(5, 1.0, "fixed"), 5.0, 0.1, "nothing", limiter=limiter)
-    before = limiter.rate
-    assert before is not None
+    before = limiter.learned["requests"]
     run(Server(500, 1.0, "fixed"), 2.0, 0.1, "nothing", limiter=limiter, begins=9000.0)
-    assert limiter.rate is not None
-    assert limiter.rate > 1.5 * before
+    assert limiter.learned["requests"] > 1.5 * before
 
 
 @pytest.mark.parametrize("says", ["nothing", "Retry-After"])
@@ -146,7 +142,7 @@ def test_the_rate_recovers_when_the_server_allows_more() -> None:
 def test_a_limit_that_rises_is_found_within_thirty_windows(
     limit: int, window: float, pause: float, factor: int, kind: str, says: str
 ) -> None:
-    limiter = Limiter(256, gentle=True, grows=False)
+    limiter = learning(256)
     run(Server(limit, window, kind), limit / window, 0.5, says, limiter=limiter)
     begins = limiter._clock() + pause
     raised = Server(factor * limit, window, kind)
@@ -156,7 +152,7 @@ def test_a_limit_that_rises_is_found_within_thirty_windows(
 
 
 def test_the_rate_falls_when_the_server_allows_less() -> None:
-    limiter = Limiter(64, gentle=True, grows=False)
+    limiter = learning(64)
     run(Server(50, 1.0, "sliding"), 50.0, 0.1, "nothing", limiter=limiter)
     found = run(Server(100, 10.0, "sliding"), 10.0, 0.1, "nothing", limiter=limiter, begins=9000.0)
     assert found.share >= 0.75, found
@@ -165,7 +161,7 @@ def test_the_rate_falls_when_the_server_allows_less() -> None:
 
 def test_requests_that_were_refused_together_do_not_come_back_together() -> None:
     now = [1000.0]
-    limiter = Limiter(64, gentle=False, clock=lambda: now[0])
+    limiter = learning(64, gentle=False, clock=lambda: now[0])
     for _ in range(20):
         assert limiter.enter() == 0
     now[0] += 0.05
@@ -182,7 +178,7 @@ def test_requests_that_were_refused_together_do_not_come_back_together() -> None
 @pytest.mark.parametrize("asked", [3.0, 60.0])
 def test_nothing_is_sent_before_the_first_retry_after_is_over(asked: float) -> None:
     now = [1000.0]
-    limiter = Limiter(64, clock=lambda: now[0])
+    limiter = learning(64, gentle=False, clock=lambda: now[0])
     assert limiter.enter() == 0
     limiter.leave()
     limiter.refused(asked, 0.01)
