@@ -16,6 +16,7 @@ NEAR = 12  # tokens before or after a name that can change what it means
 REACH = 40  # tokens between an announcement and the name
 STRANGERS = 15  # unknown words among them, as in "the answer to the second part of this puzzle is"
 BRIEF = 120  # tokens, about a hundred words: only of a reply no longer than this do weak hints count
+_ENDS = w.ENDS | {"\n"}
 _RUN_ON = re.compile(r"^\W*(question|q) ?\d*\s*:", re.IGNORECASE | re.MULTILINE)
 
 
@@ -135,7 +136,8 @@ class Reading:
 
     def _announced(self, index: int, linked: bool, strangers: int, name: Name) -> tuple[Strength, str] | None:
         """What a word announces at its place, as what stands before it in its sentence leaves it."""
-        word, before, after, words = self.word(index), self.word(index - 1), self.word(index + 1), self.before(index)
+        word, before, after = self.word(index), self.word(index - 1), self.word(index + 1)
+        words = self.before(index) if word in w.REPORTED or word in w.CHOOSING else []
         if word in w.REPORTED and any(other in w.OTHERS for other in words):
             return Strength.MENTIONED, "said by others"  # "students think that the answer is A"
         if word in w.ANSWER and after not in ("choices", "options") and before != "/" and (linked or not strangers):
@@ -272,7 +274,7 @@ class Reading:
     def before(self, index: int) -> list[str]:
         """The words that stand before a token in its sentence or line, at most a few."""
         start = index
-        while start > 0 and index - start < NEAR and self.word(start - 1)[0] not in w.ENDS | {"\n"}:
+        while start > 0 and index - start < NEAR and self.word(start - 1)[0] not in _ENDS:
             start -= 1
         return [token.word for token in self.tokens[start:index]]
 
