@@ -29,6 +29,18 @@ CASES = [
     ("hashes", "####18 dollars", "18 dollars"),
     ("hashes", "#### 1,000\n", "1,000"),
     ("hashes", r"\boxed{3}" + "\n#### 4", "4"),
+    ("hashes", "#### 18\n\n#### Explanation\nThere are 16 eggs.", "18"),
+    ("hashes", "#### 18\n\nQuestion: Tom has 5 apples.", "18"),
+    ("hashes", "#### Total: 18 eggs", "18"),
+    ("hashes", "#### x = 18\nDone.", "x = 18"),
+    # headings of Markdown with as many marks
+    ("stated", "#### Answer: 18", "18"),
+    ("stated", "#### Answer\n\n18", "18"),
+    ("stated", "#### The answer is 18\n\nQ: next", "18"),
+    ("stated", "#### 1. Count\n16 - 7 = 9\n#### 2. Multiply\n9 * 2 = 18\n\nThe answer is 18.", "18"),
+    ("last", "#### Step 1: Count\n16 - 7 = 9\n#### Step 2: Multiply\n9 * 2 = 18. The total is $18.", "18"),
+    ("last", "#### Solution\nShe sells them for 18 dollars.", "18 dollars"),
+    ("boxed", "So \\boxed{18}.\n#### Check\n18 / 2 = 9", "18"),
     # statements
     ("stated", "The answer is 42.", "42"),
     ("stated", "the answer is: 42", "42"),

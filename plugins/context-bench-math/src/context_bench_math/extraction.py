@@ -22,6 +22,7 @@ _LINK = re.compile(
 _SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z\"<\[*]|\s*\Z)|\.(?=\s)(?<!\d\.)|[。！？।]")
 _CLAUSE_END = re.compile(r"[,;]?\s+(?:because|since|as|so|which|where|when|for|but|given|i hope)\b|\s\(", re.IGNORECASE)
 _HASHES = re.compile(r"####[ \t]*(?P<line>\S[^\n]*)")
+_NUMBERED = re.compile(r"\W*\d+[.)]\s+[^\W\d_]")
 _NEGATED = re.compile(r"\b(?:not|rather\s+than|instead\s+of)[\s$*]*\Z", re.IGNORECASE)
 _PROSE = re.compile(
     r"(?<![\\{]|[^\W\d_])(?!(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|and|or|inf|infinity)\b)[^\W\d_]{2,}"
@@ -108,10 +109,9 @@ def _marked(text: str) -> Extraction | None:
         position = boxed.start
         answer = ", ".join(boxed.listed)
         found = Extraction(answer, "boxed", answer, boxed.near)
-    hashes = text.rfind("####")
-    if hashes > position and (match := _HASHES.match(text, hashes)):
-        position = hashes
-        found = Extraction(match["line"].strip(), "hashes", match["line"].strip())
+    if hashes := _behind_hashes(text, position + 1):
+        position, line = hashes
+        found = Extraction(_first(line), "hashes", line)
     if found is None:
         return None
     for label in reversed([label for label in _LABEL.finditer(text, position) if label["final"]][-_MOST_LABELS:]):
@@ -119,6 +119,33 @@ def _marked(text: str) -> Extraction | None:
         if statement and re.search(r"\d|\\", statement.answer):
             return statement
     return found
+
+
+def _behind_hashes(text: str, start: int) -> tuple[int, str] | None:
+    """Where the last ``####`` from a place on stands that begins an answer and no heading, and the line behind it."""
+    end = len(text)
+    for _ in range(_MOST_LABELS):
+        end = text.rfind("####", start, end)
+        if end < 0:
+            break
+        match = _HASHES.match(text, end)
+        if match and not _is_heading(match["line"].strip(), text[match.end() :]):
+            return end, match["line"].strip()
+    return None
+
+
+def _is_heading(line: str, rest: str) -> bool:
+    """Whether a line behind ``####`` is one of Markdown: it labels the answer, or begins with words or a number of its own."""
+    has_words = _PROSE.match(line.lstrip(" *_")) is not None
+    return (has_words and _LABEL.search(line) is not None) or (
+        (has_words or _NUMBERED.match(line) is not None) and bool(rest) and not rest.isspace()
+    )
+
+
+def _first(line: str) -> str:
+    """The first piece of mathematics of a line that says more than an answer, else the line."""
+    found = pieces(ascii_signs(line)) if _PROSE.search(line) and not read(line).is_understood else []
+    return found[0].content if found else line
 
 
 def _stated(text: str) -> Extraction | None:

@@ -20,6 +20,7 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_MARK = re.compile(r"####[\s*]*(?!\d+[.)]\s+[A-Za-z])")  # "#### 2. Multiply" is a heading
 _POWER_OF_TEN = re.compile(r"\s?(?:\\times|\\cdot|[×*x])\s?10\s?\^\s?\{?(-?\d+)\}?")
 _DECIMAL_COMMA = re.compile(r"(-?(?:\d+|\d{1,3}(?:\.\d{3})+)),(\d{1,2}|\d{4,}|(?<=\.\d{3},)\d+)")
 _POINT_GROUPS = re.compile(r"-?\d{1,3}(?:\.\d{3}){2,}")
@@ -29,7 +30,7 @@ _LONGEST = 400
 class FinalNumber:
     """1.0 where the last number of a response is the reference, else 0.0.
 
-    A response with ``####`` counts by the number behind its last one, as the solutions of GSM8K are written (Cobbe et al. 2021,
+    A response with ``####`` before a number counts by the last one, as the solutions of GSM8K are written (Cobbe et al. 2021,
     "Training Verifiers to Solve Math Word Problems"). Thousands separators, a currency sign and zeros at the end do not count;
     ``2,5`` is two and a half, and the hyphen of ``10-15`` and the exponent of ``m^2`` are parts of no number.
 
@@ -67,9 +68,9 @@ class FinalNumber:
 
 def _final(response: str) -> Decimal | None:
     response = re.sub(r"[−–﹣－]", "-", response).replace("{,}", ",").replace("\\,", "\u2009")
-    _, mark, behind = response.rpartition("####")
-    if mark and (found := _NUMBER.search(behind)):
-        return _value(found[0])
+    marked = [found for mark in _MARK.finditer(response) if (found := _NUMBER.match(response, mark.end()))]
+    if marked:
+        return _value(marked[-1][0])
     numbers = _NUMBER.findall(response)
     return _value(numbers[-1]) if numbers else None
 
