@@ -266,3 +266,24 @@ def test_every_score_tells_where_it_came_from(context_bench: Run, jsonl: Run) ->
     assert (source["distribution_version"], source["version"]) == ("1.0.0", "2")
     assert len(source["manifest_sha256"]) == 64
     assert set(config["provenance"]) >= {"context_bench", "python", "plugins", "git"}
+
+
+@pytest.mark.parametrize("number", [str(10**9), str(10**20)])
+@pytest.mark.parametrize("flag", ["-n", "--sample", "--max-workers"])
+def test_a_number_beyond_all_examples_means_all_of_them(flag: str, number: str, context_bench: Run, jsonl: Run) -> None:
+    done = context_bench(
+        *("run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--format", "json", flag, number),
+        *([] if flag == "--max-workers" else ["--max-workers", "2"]),
+    )
+    assert done.code == 0, done.err
+    assert len(json.loads(done.out)["rows"]) == 3
+
+
+def test_more_samples_than_a_run_can_hold_are_refused_before_the_first(
+    context_bench: Run, jsonl: Run, tmp_path: Path
+) -> None:
+    asked = ["run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--samples", "1025"]
+    done = context_bench(*asked)
+    assert done.code == 2
+    assert "1024 samples. Split it into several runs." in " ".join(done.err.split())
+    assert not (tmp_path / "runs").exists()

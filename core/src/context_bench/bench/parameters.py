@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from functools import partial
 from itertools import count
 from os import environ
-from sys import float_info
+from sys import float_info, maxsize
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
@@ -221,7 +221,11 @@ def path() -> Kind:
 def whole(least: int | None = 1) -> Kind:
     """Return the kind of whole numbers, above zero unless said otherwise."""
     wanted = "a whole number above zero" if least == 1 else "a whole number"
-    check = held(lambda value: _is_number(value, int) and (least is None or value >= least), wanted)
+    check = held(
+        lambda value: _is_number(value, int) and (least is None or value >= least),
+        wanted,
+        lambda value: value if least is None else min(value, maxsize),  # which nothing ever counts up to
+    )
     return Kind("int", check, _converting(int, check, wanted), python="int")
 
 

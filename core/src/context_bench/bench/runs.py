@@ -63,6 +63,7 @@ from context_bench.runner.parts import (
 from context_bench.runner.stopping import Breaker, Failures, Signals, Stop
 from context_bench.runner.work import Loop, Workbench
 from context_bench.secrecy import is_redacted
+from context_bench.store.keys import RowId
 from context_bench.store.reader import told_as_damage
 from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
@@ -316,6 +317,7 @@ class Run:
         if tells_of_conversations(catalog, request) and any(talks(slot.system) for slot in slots):
             load_part(catalog, CONVERSATIONS)
         self._slots, self.streams = slots, _streams(catalog, request, planner)
+        RowId(len(self.streams) - 1, 0, len(slots) - 1, request.samples - 1).pack()  # refuses what no run can hold
         self._secrecy = secrecy_of(catalog, request)
         self._metrics = metrics_of(catalog, request, warnings.warn)
         check_metrics(self._metrics, planner, self.streams)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _TICK = 0.02
 _TICK_OF_MAIN = 0.25
 _SCORING_THREADS = 1
+_MOST_LATER = 1 << 16
 _QUICK = 0.0003
 
 
@@ -49,7 +50,7 @@ class Lanes:
         self._pace: dict[LabelWiring, float] = {}
         self._is_draining = False
         self._group = max(1, loop.workers // 64)
-        self._later_window = max(256, 2 * loop.workers)
+        self._later_window = min(max(256, 2 * loop.workers), _MOST_LATER)
         self._later_places = Semaphore(self._later_window)
         self._writer = Writer(loop.store, self._broken)
         self._threads = Threads(self._work, loop.workers)
