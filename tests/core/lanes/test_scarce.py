@@ -11,6 +11,7 @@ import pytest
 PRELUDE = """
 import asyncio, os, sys, threading, time
 from context_bench import evaluate
+from context_bench.errors import RunStoppedError
 
 refused, lacking = sys.argv[1], range(*map(int, sys.argv[2].split("-")))
 begin, begun = threading.Thread.start, []
@@ -52,23 +53,27 @@ def run(system, evaluator, **options):
     examples = [{"id": str(n), "question": "why?"} for n in range(40)]
     try:
         result = evaluate(system, examples, [evaluator], progress=False, **options)
-    except RuntimeError as error:
+    except RunStoppedError as error:
         print("error:", error)
     else:
         failed = {str(failure.message) for row in result.rows for failure in row.errors}
         print(len(result.rows), "rows", sum("plain" in row.scores for row in result.rows), "scored", *sorted(failed))
 """
 
+NONE = (
+    "error: The system lets no more threads be started: their number (`ulimit -u`) or memory is bounded. End other programs, "
+    "or ask for fewer calls at once (--max-workers)."
+)
 PLAIN = "run(lambda example: '1', Plain(), max_workers=8, deadline=60)"
 CASES = {
-    "no thread for a call": ("worker", "1-999", PLAIN, "error: can't start new thread"),
+    "no thread for a call": ("worker", "1-999", PLAIN, NONE),
     "one thread for eight calls": (
         *("worker", "2-3", "run(answer_when_a_second_thread_was_asked_for, Plain(), max_workers=8)"),
         "40 rows 40 scored",
     ),
-    "no thread that keeps time": ("clock", "1-999", PLAIN, "error: can't start new thread"),
-    "no thread that writes": ("writer", "1-999", PLAIN, "error: can't start new thread"),
-    "no event loop": ("loop", "1-999", "run(answer, Plain())", "error: can't start new thread"),
+    "no thread that keeps time": ("clock", "1-999", PLAIN, NONE),
+    "no thread that writes": ("writer", "1-999", PLAIN, NONE),
+    "no event loop": ("loop", "1-999", "run(answer, Plain())", NONE),
     "no thread for batches": (
         *("batches", "1-999", "run(lambda example: '1', InBatches())"),
         "40 rows 0 scored can't start new thread",

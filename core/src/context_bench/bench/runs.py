@@ -60,7 +60,7 @@ from context_bench.runner.parts import (
     talks,
     usual_workers,
 )
-from context_bench.runner.stopping import Breaker, Failures, Signals, Stop
+from context_bench.runner.stopping import Breaker, Failures, Signals, Stop, message_of
 from context_bench.runner.work import Loop, Workbench
 from context_bench.secrecy import is_redacted
 from context_bench.store.keys import RowId
@@ -74,6 +74,10 @@ if TYPE_CHECKING:
     from context_bench.store.questions import EarlierResponses
 
 INTERRUPTED = 130
+_NO_THREAD = (
+    "The system lets no more threads be started: their number (`ulimit -u`) or memory is bounded. End other programs, or ask "
+    "for fewer calls at once (--max-workers)."
+)
 
 
 def run(
@@ -558,10 +562,14 @@ class Run:
                 self._store.discard()  # a run that could not begin leaves nothing
         if isinstance(error, KeyboardInterrupt):
             return self._interrupted(error)
-        if not isinstance(error, ContextBenchError):
+        if isinstance(error, ContextBenchError):
+            told, code = str(error), error.exit_code
+        elif message_of(error) == "can't start new thread":
+            told, code = _NO_THREAD, StoreError.exit_code
+        else:
             return error
         path = str(self._store.path) if (answered or has_turns) and self._store.is_there else None
-        return RunStoppedError(str(error), path, error.exit_code)
+        return RunStoppedError(told, path, code)
 
     def _interrupted(self, error: KeyboardInterrupt) -> RunStoppedError:
         return RunStoppedError("Interrupted.", str(self._store.path), getattr(error, "exit_code", INTERRUPTED))
