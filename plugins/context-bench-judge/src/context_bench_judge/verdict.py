@@ -70,7 +70,10 @@ _IN_WORDS = (
     ),
     (re.compile(_TIE), "tie"),
 )
-_WHOLE = re.compile(rf"[\s\"']*(?:{_SIDE}|(?P<tie>(?i:tie|draw|equal|both|neither|a tie|c)))[\s\"'.!]*")
+_WHOLE = re.compile(
+    rf"[\s\"']*(?:{_SIDE}|(?P<letter>[ab])|(?P<tie>(?i:tie|draw|equal|both|neither|a tie|c)))[\s\"'.!]*"
+)
+_BEGINS = re.compile(r"[\s\"'\[(]{0,9}(?P<side>[AB])\b(?!')[\])\"']{0,3}\s{0,3}(?:[.,;:\n]|- )")
 _NEGATED = re.compile(r"\b(?:not|n't|neither|if|whether|which|why)\b[^.;\n]{0,30}$", re.IGNORECASE)
 
 
@@ -90,7 +93,7 @@ def read_verdict(reply: str) -> Verdict:
         values = values_of(fields, _NAMES)
         if values:
             return _whole(str(values[0])) or _stated(str(values[0])) or _refuse(reply)
-    return _whole(text) or _stated(text) or _refuse(reply)
+    return _whole(text) or _stated(text) or _begun(text) or _refuse(reply)
 
 
 def _whole(text: str) -> Verdict | None:
@@ -98,6 +101,16 @@ def _whole(text: str) -> Verdict | None:
     if match is None:
         return None
     return "tie" if match["tie"] else _side(match)
+
+
+def _begun(text: str) -> Verdict | None:
+    """Return the letter with which a reply begins, as in "B. It is more accurate", unless the other begins a part of it, too."""
+    match = _BEGINS.match(text)
+    if match is None:
+        return None
+    other = "B" if match["side"] == "A" else "A"
+    is_list = re.search(rf"(?:\n|[.;,]\s)\W{{0,9}}{other}\W{{0,3}}(?:[.,;:\n]|- )", text)
+    return None if is_list else _side(match)
 
 
 def _stated(text: str) -> Verdict | None:
@@ -127,7 +140,7 @@ def _verdict(match: re.Match[str], meaning: str) -> Verdict:
 
 def _side(match: re.Match[str]) -> Verdict:
     named = match.groupdict()
-    letter = next(named[name] for name in ("side", "side_", "side__") if named.get(name))
+    letter = next(named[name] for name in ("side", "side_", "side__", "letter") if named.get(name))
     return "A" if letter in "Aa1" else "B"
 
 
