@@ -110,7 +110,7 @@ class Columns:
                 *(usage.cache_read_tokens, row.cost, row.system_latency),
                 *(int(measured.get("attempts") or 1), measured.get("reused")),
             ),
-            {**measured, "is_reported": usage.output_tokens is not None},
+            {**measured, "is_reported": usage.output_tokens is not None, "turns": _turns(row.output)},
             row.baseline,
             is_answered=not any(error.evaluator is None for error in row.errors),
             is_agreement=row.is_agreement,
@@ -207,7 +207,7 @@ class Columns:
             if own is not None:
                 self.system_latencies.append(own)
                 self.model_latencies.append(latency - own)
-            self.retries += attempts - 1
+            self.retries += max(0, attempts - (measured.get("turns") or 1))
             self.latencies.append(latency)
             self.durations.append(self._waited(latency, measured) if measured else latency)
 
@@ -257,6 +257,12 @@ class Columns:
             if value is None:
                 self._gaps.add(field)
             column.append(_ABSENT if value is None else value)
+
+
+def _turns(output: Mapping[str, Any]) -> int:
+    """Return how many answers an output has: 1, or those of a conversation, each of which was asked for."""
+    told = output.get("turn_responses")
+    return len(told) if isinstance(told, list | tuple) else 1
 
 
 class ScoreMeans:

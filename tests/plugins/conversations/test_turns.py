@@ -22,6 +22,7 @@ import pytest
 from attrs import evolve
 
 from context_bench import evaluate
+from context_bench.aggregation import Columns
 from context_bench.bench.reading import canonical_row
 from context_bench.cli import execute
 from context_bench.plugins.discovery import discover
@@ -104,6 +105,16 @@ def test_every_turn_is_asked_with_the_replies_before_it_and_usage_is_summed(
     assert (row.usage.input_tokens, row.usage.output_tokens, row.usage.cost) == (90, 3, 0.75)
     assert row.metadata["attempts"] == 3
     assert row.metadata["headers"] == {"x": "y"}
+
+
+def test_turns_are_no_retries(talker: Any, same: Any, tmp_path: Path) -> None:
+    """A conversation of three turns is asked three times, and nothing of that is asked again."""
+    result = run(talker(), tmp_path / "r.sqlite", same)
+    [summary] = result.summary.values()
+    assert "retries" not in summary
+    assert Columns.of(result.rows).retries == 0
+    again = [evolve(row, metadata={**row.metadata, "attempts": 5}) for row in result.rows]
+    assert Columns.of(again).retries == 2
 
 
 def test_a_conversation_that_failed_midway_goes_on_with_the_turn_that_failed(

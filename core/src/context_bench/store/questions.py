@@ -38,16 +38,16 @@ def score_lines(reader: RunReader, labels: Iterable[int]) -> Iterator[Values]:
 def measured(reader: RunReader) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield what was measured of a row beside its columns, by packed identity, in order; rows without are left out.
 
-    That are ``waiting``, ``attempt_latency`` and ``ttft`` in seconds, and ``is_reported`` where the endpoint counted the tokens
-    of the response.
+    That are ``waiting``, ``attempt_latency`` and ``ttft`` in seconds, ``is_reported`` where the endpoint counted the tokens
+    of the response, and ``turns``, how many answers a conversation has.
     """
     query = (
         "SELECT id, json_extract(measured, '$.waiting'), json_extract(measured, '$.attempt_latency'), "
         "json_extract(measured, '$.ttft'), coalesce(json_extract(output, '$.usage.output_tokens'), "
-        "json_extract(output, '$.usage.completion_tokens')) IS NOT NULL FROM responses "
-        "WHERE measured IS NOT NULL OR instr(output, '\"usage\"') ORDER BY id"
+        "json_extract(output, '$.usage.completion_tokens')) IS NOT NULL, "
+        "json_array_length(output, '$.turn_responses') FROM responses WHERE measured IS NOT NULL OR instr(output, '\"usage\"') OR instr(output, '\"turn_responses\"') ORDER BY id"
     )
-    names = ("waiting", "attempt_latency", "ttft", "is_reported")
+    names = ("waiting", "attempt_latency", "ttft", "is_reported", "turns")
     for number, *found in reader.stream(query):
         yield number, {name: value for name, value in zip(names, found) if value}
 
