@@ -13,7 +13,7 @@ from context_bench.records import Failure, KeyMeaning
 from context_bench.store.keys import RowId
 from context_bench.store.questions import examples
 from context_bench.store.reader import RunReader
-from context_bench.store.rows import Label, StoredEvaluation, StoredExample, StoredRow
+from context_bench.store.rows import Label, StoredEvaluation, StoredExample, StoredRow, StoredTurn
 from context_bench.store.runfile import RunFile
 
 
@@ -178,3 +178,19 @@ def test_a_run_file_that_could_not_be_created_leaves_nothing(tmp_path: Path) -> 
     command = [sys.executable, "-c", script, str(tmp_path / "run.sqlite")]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "refused\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_turn_that_comes_when_the_run_has_ended_is_not_kept(tmp_path: Path) -> None:
+    store, row = a_run(tmp_path / "run.sqlite"), RowId(0, 0)
+    first, late = (StoredTurn(row, number, b"k" * 16, '{"response":"r"}', 0.5, 1, None) for number in range(2))
+    store.keep_turn(first)
+    store.finish("stopped", "2026-01-01T00:00:01+00:00")
+    with pytest.raises(TimeoutError, match="the run has ended"):
+        store.keep_turn(late)
+    assert [turn.turn for turn in store.turns(row)] == [0]
+    assert store.seal()
+    again = RunFile.open(store.path)
+    again.begin()
+    again.keep_turn(late)
+    assert [turn.turn for turn in again.turns(row)] == [0, 1]
+    again.close()
