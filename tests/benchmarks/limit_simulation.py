@@ -149,8 +149,9 @@ def run(
     limiter: Limiter | None = None,
     begins: float = 1000.0,
     settle: float = 1.0,
+    lasts: float = 5.0,
 ) -> Outcome:
-    """Ask a server as fast as a limiter allows, for five windows and 200 requests after the first ones.
+    """Ask a server as fast as a limiter allows, for some windows and 200 requests after the first ones.
 
     Args:
         server: The server.
@@ -161,11 +162,12 @@ def run(
         limiter: Asks; None makes one that knows nothing.
         begins: When it begins by the simulated clock.
         settle: Windows at the beginning of which no answer counts.
+        lasts: Windows after these, at least.
     """  # fmt: skip
     random = Random(1)
     now = [begins]
     counted = begins + settle * server.window
-    end = counted + max(5 * server.window, 200 / rate)
+    end = counted + max(lasts * server.window, 200 / rate)
     limiter = limiter or learning(max(64, ceil(3 * rate * latency) + 8))
     limiter._clock = lambda: now[0]
     asking: list[tuple[float, int, bool, int, float, Mapping[str, str] | None, float | None]] = []

@@ -76,6 +76,24 @@ def test_a_limit_that_is_used_up_faster_than_answers_tell_of_it_is_learned() -> 
     assert found.is_good, found
 
 
+@pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
+@pytest.mark.parametrize(("limit", "latency"), [(50, 0.02), (5, 1.0)])
+def test_a_refusal_costs_a_short_window_little(limit: int, latency: float, kind: str) -> None:
+    """Now and then more is tried; what that costs is seen in twenty windows."""
+    found = run(Server(limit, 1.0, kind), limit, latency, "nothing", lasts=20.0)
+    assert found.share >= 0.945, found
+
+
+@pytest.mark.parametrize("latency", [0.1, 0.3, 1.0, 2.0, 5.0, 10.0])
+@pytest.mark.parametrize(("limit", "window"), [(60, 10.0), (60, 60.0), (500, 60.0)])
+def test_a_bucket_that_says_when_it_is_full_again_is_asked_as_it_fills_up(
+    limit: int, window: float, latency: float
+) -> None:
+    found = run(Server(limit, window, "bucket"), limit / window, latency, "ratelimit", lasts=10.0)
+    assert found.share >= 0.93, found
+    assert found.refused <= 0.03 * found.sent + max(found.burst, 8), found
+
+
 class Both:
     """A server with two limits: of requests and of tokens."""
 

@@ -13,6 +13,7 @@ MOMENT = 1e-6
 _TOLD_SHARE = 0.97
 _CATCH_UP = 1.5
 _SPREAD = 1.1
+_TELLING, _ALIKE = 8.0, 1.3
 
 
 class Pace:
@@ -37,6 +38,7 @@ class Pace:
         self._said: float | None = None
         self._is_refuted = False
         self._longest_reset = 0.0
+        self._used = self._fillings = (float("inf"), 0.0)  # the least and the most that was told
         self._left = self._left_until = 0.0
         self.sent = Ledger()
         self._span: tuple[float, float, float] | None = None
@@ -117,10 +119,11 @@ class Pace:
         self._set(pace if self._said is None or factor < 1.0 else min(pace, _TOLD_SHARE * self._said))
         return self.pace / before
 
-    def advise(self, advice: Advice, sent: float) -> None:
-        """Do as an endpoint says.
+    def advise(self, advice: Advice, sent: float) -> float | None:
+        """Do as an endpoint says, and return the seconds until there is more, by what it says.
 
-        Where it names no window, the longest time until all is there again stands for it, until that is refuted.
+        Where it names no window, the longest time until all is there again stands for it, until that is refuted. A bucket is
+        full again the sooner the less was used, and there is more long before.
 
         Args:
             advice: What it says.
@@ -128,7 +131,7 @@ class Pace:
         """
         left, reset = advice.remaining, advice.reset
         if left is not None and reset is not None:
-            self._longest_reset = max(self._longest_reset, reset)
+            reset = self._until_more(max(0.0, (advice.limit or 0.0) - left), reset)
             self._left, self._left_until = left - self.sent.since(sent + 2 * MOMENT), sent + reset
         window = advice.window or (None if self._is_refuted else self._longest_reset)
         if advice.limit and window:
@@ -136,6 +139,23 @@ class Pace:
             if self._said is None or abs(said - self._said) > 0.001 * said:
                 self._said, self._limit = said, advice.limit
                 self._set(_TOLD_SHARE * said)
+        return reset
+
+    def _until_more(self, used: float, reset: float) -> float:
+        """Return the seconds until there is more: all of a window, or the next of a bucket.
+
+        Args:
+            used: What is not there now.
+            reset: Seconds until all is there again.
+        """
+        self._longest_reset = max(self._longest_reset, reset)
+        if used < _TELLING or not reset:
+            return reset
+        filling = used / reset
+        self._used = min(self._used[0], used), max(self._used[1], used)
+        self._fillings = min(self._fillings[0], filling), max(self._fillings[1], filling)
+        is_bucket = self._used[1] > 2.0 * self._used[0] and self._fillings[1] < _ALIKE * self._fillings[0]
+        return reset / used if is_bucket else reset
 
     def _set(self, pace: float) -> None:
         self.pace = pace if self._known is None else min(pace, self._known)

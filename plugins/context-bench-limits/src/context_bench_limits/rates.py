@@ -25,7 +25,7 @@ WINDOWS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0)
 _FINER = (1.5, 3.0, 4.0, 6.0, 8.0, 12.0, 15.0, 25.0, 40.0, 50.0, 90.0)
 _MANY = 100.0
 _USUAL = (1.0, 10.0, 60.0)
-_LEAST_FREEZE, _LONGEST_FREEZE = 0.3, 300.0
+_LEAST_FREEZE, _SOON, _LONGEST_FREEZE = 0.3, 1.0, 300.0
 _NEAR, _STEP, _UNSURE_STEP, _LARGEST_STEP = 0.99, 0.02, 0.08, 0.25
 _QUIET_REQUESTS = 8.0
 _PATIENCE, _LONGEST_PATIENCE, _SHORTEST_PATIENCE = 8.0, 64.0, 2.0
@@ -120,9 +120,9 @@ class Rates:
         for pace in self._paces.values():
             pace.settle(sent, 0.0)
         for kind, advice in advice_in(headers).items():
-            self._paces[kind].advise(advice, sent)
+            again = self._paces[kind].advise(advice, sent)
             if asked is None and advice.remaining is not None and advice.remaining < 1:
-                asked = advice.reset
+                asked = again
         asked = None if asked is None else min(asked, _LONGEST_FREEZE)
         if self._frozen_at is None:
             if sent < self._frozen_before:
@@ -156,7 +156,8 @@ class Rates:
         if not self._candidates:
             self._candidates = [max(WINDOWS[-1], 2.0 * (now - self._cycle))]
         moment = self._moment(self._candidates[0])
-        self._frozen_until = max(now + _LEAST_FREEZE, moment if self._probes else min(moment, now + 1.0))
+        soon = min(_SOON, _SHORT_SHARE * (self._window or _SOON / _SHORT_SHARE))  # a second costs a short window much
+        self._frozen_until = max(now + _LEAST_FREEZE, moment if self._probes else min(moment, now + soon))
 
     def _moment(self, window: float) -> float:
         """Return when a window of so many seconds is over for sure."""
