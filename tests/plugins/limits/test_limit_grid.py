@@ -94,6 +94,13 @@ def test_a_bucket_that_says_when_it_is_full_again_is_asked_as_it_fills_up(
     assert found.refused <= 0.03 * found.sent + max(found.burst, 8), found
 
 
+@pytest.mark.parametrize("latency", [0.1, 0.3, 1.0, 2.0, 5.0])
+def test_a_bucket_of_tokens_is_asked_when_a_request_has_room(latency: float) -> None:
+    found = run(Server(6000, 10.0, "bucket"), 6.0, latency, "ratelimit", 100, lasts=10.0)
+    assert found.share >= 0.93, found
+    assert found.refused <= 0.03 * found.sent + max(found.burst, 8), found
+
+
 class Both:
     """A server with two limits: of requests and of tokens."""
 

@@ -142,7 +142,7 @@ class Pace:
         return reset
 
     def _until_more(self, used: float, reset: float) -> float:
-        """Return the seconds until there is more: all of a window, or the next of a bucket.
+        """Return the seconds until there is more: all of a window, or in a bucket as much as was sent last.
 
         Args:
             used: What is not there now.
@@ -155,7 +155,7 @@ class Pace:
         self._used = min(self._used[0], used), max(self._used[1], used)
         self._fillings = min(self._fillings[0], filling), max(self._fillings[1], filling)
         is_bucket = self._used[1] > 2.0 * self._used[0] and self._fillings[1] < _ALIKE * self._fillings[0]
-        return reset / used if is_bucket else reset
+        return min(1.0, max(1.0, self._latest) / used) * reset if is_bucket else reset
 
     def _set(self, pace: float) -> None:
         self.pace = pace if self._known is None else min(pace, self._known)
