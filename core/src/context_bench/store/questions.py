@@ -45,7 +45,8 @@ def measured(reader: RunReader) -> Iterator[tuple[int, dict[str, Any]]]:
         "SELECT id, json_extract(measured, '$.waiting'), json_extract(measured, '$.attempt_latency'), "
         "json_extract(measured, '$.ttft'), coalesce(json_extract(output, '$.usage.output_tokens'), "
         "json_extract(output, '$.usage.completion_tokens')) IS NOT NULL, "
-        "json_array_length(output, '$.turn_responses') FROM responses WHERE measured IS NOT NULL OR instr(output, '\"usage\"') OR instr(output, '\"turn_responses\"') ORDER BY id"
+        "json_array_length(output, '$.turn_responses') FROM responses WHERE measured IS NOT NULL "
+        "OR instr(output, '\"usage\"') OR instr(output, '\"turn_responses\"') ORDER BY id"
     )
     names = ("waiting", "attempt_latency", "ttft", "is_reported", "turns")
     for number, *found in reader.stream(query):
