@@ -221,3 +221,11 @@ def test_no_text_is_too_strange(response: str) -> None:
     for problem in (ADD, NO_PROMPT):
         fit = find_solution(response, problem)
         assert fit is None or all(isinstance(source, str) for source in fit.sources)
+
+
+@pytest.mark.parametrize("unit", ["```\n", "~~~\n", "```python\ndef f():\n    pass\n```\n"])
+def test_a_reply_that_goes_on_with_fences_is_read_in_one_pass(unit):
+    """A model that cannot stop after its answer: each fence looked at all that follow, for minutes."""
+    problem = Problem("def add(a, b):\n", frozenset({"add"}))
+    answer = "```python\ndef add(a, b):\n    return a + b\n```\n"
+    assert find_solution(answer + unit * (200_000 // len(unit)), problem).form == "fenced function"

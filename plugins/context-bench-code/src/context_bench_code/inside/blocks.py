@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from context_bench_code.inside.fitting import outdented, parse
@@ -68,7 +69,7 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
 
 def _content(lines: list[str], start: int, fence: str) -> tuple[int, str]:
     """Where the block ends and what it holds: up to the first end that leaves Python, else up to the first end."""
-    ends = [index for index in range(start, len(lines)) if _closes(lines[index], fence)][:_TRIED_ENDS]
+    ends = list(islice((index for index in range(start, len(lines)) if _closes(lines[index], fence)), _TRIED_ENDS))
     for end in ends:
         text = "\n".join(lines[start:end]) + "\n"
         if parse(outdented(text)):
