@@ -199,3 +199,23 @@ result = evaluate(lambda example: "1", examples, [Heavy()], progress=False, dead
 print(all(row.scores == {{"plain": float(row.example_id)}} for row in result.rows))
 """
     assert told_by(script, "nothing", "0-0") == "True"
+
+
+@pytest.mark.parametrize("part", ["system", "evaluator"])
+def test_code_that_cancels_every_task_of_its_event_loop_ends_no_row_in_silence(part: str) -> None:
+    script = f"""{PRELUDE}
+async def cancel_all():
+    for task in asyncio.all_tasks():
+        task.cancel()
+    await asyncio.sleep(0)
+
+class Cancelling(Async):
+    async def score(self, original, processed):
+        await cancel_all()
+
+async def cancelling(example):
+    await cancel_all()
+
+run(*(cancelling, Plain()) if {part == "system"} else (lambda example: "1", Cancelling()), keep_going=True)
+"""
+    assert told_by(script, "nothing", "0-0") == f"40 rows 0 scored the call was cancelled by the {part} itself."

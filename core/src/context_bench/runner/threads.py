@@ -115,8 +115,9 @@ class EventLoop:
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_Apart())
         self._inbox: deque[Callable[[], Coroutine[Any, Any, bool]]] = deque()
-        self._is_woken = False
+        self._is_woken = self._is_over = False
         self._tasks: set[asyncio.Task[None]] = set()
+        self._fresh: dict[asyncio.Task[None], Callable[[], Coroutine[Any, Any, bool]]] = {}
         self._beat = self._asked = monotonic()
         self._thread = Thread(target=self._run, name="context-bench-loop", daemon=True)
         self._thread.start()
@@ -154,11 +155,21 @@ class EventLoop:
     def _take(self) -> None:
         self._is_woken = False
         while self._inbox:
-            task = self._loop.create_task(self._serve(self._inbox.popleft()))
+            make = self._inbox.popleft()
+            task = self._loop.create_task(self._serve(make))
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._fresh[task] = make
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Forget a task; what it was to do is begun again where somebody's code cancelled it before its first step."""
+        self._tasks.discard(task)
+        make = self._fresh.pop(task, None)
+        if make is not None and not self._is_over:
+            self.put(make)
 
     async def _serve(self, make: Callable[[], Coroutine[Any, Any, bool]]) -> None:
+        del self._fresh[asyncio.current_task()]  # type: ignore[arg-type]
         while await make() and self._inbox:
             make = self._inbox.popleft()
 
@@ -169,6 +180,7 @@ class EventLoop:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_forever()
+            self._is_over = True
             for _ in range(2):  # the second one ends what takes long to tidy up
                 for task in self._tasks:
                     task.cancel()
