@@ -105,8 +105,9 @@ def _is_said(tokens: list[Token], start: int, stop: int) -> bool:
     """Whether a single word is said of the claim, and is not an attribute, a determiner or part of a name."""
     word = tokens[start].word
     if word in OPENERS:
-        opens = start == 0 or g.breaks(tokens[start - 1].word) or tokens[start - 1].word in g.COPULAS
-        return opens and (word == "yes" or stop == len(tokens) or g.breaks(tokens[stop].word))
+        before = tokens[start - 1].word if start else "\n"
+        opens, closes = g.breaks(before) or before in g.COPULAS, stop == len(tokens) or g.breaks(tokens[stop].word)
+        return (opens and (word == "yes" or closes)) or (closes and before in ("say", "says", "answer"))
     if word in TRUTH:
         return stop == len(tokens) or g.breaks(tokens[stop].word) or tokens[stop].word in g.AFTER_PREDICATES
     return True
