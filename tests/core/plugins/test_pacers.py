@@ -56,6 +56,8 @@ CODE = """
 
     class Rates:
         def wait(self, now, tokens):
+            if "WAIT_FAILS" in os.environ:
+                raise KeyError("wait")
             return 0.0
 
         def sent(self, now, tokens):
@@ -78,6 +80,8 @@ CODE = """
         name = "broken"
 
         def rates(self, endpoint, requests, tokens, learned):
+            if "NO_RATES" in os.environ:
+                return 5
             raise ValueError("no such endpoint")
 """
 MANIFEST = """
@@ -206,3 +210,17 @@ def test_a_pacer_that_fails_stops_the_run_with_its_name(told: Any, context_bench
     done = context_bench(*ASK, "--part", "broken")
     assert done.code == 2
     assert "The run part broken failed: ValueError: no such endpoint" in done.words
+
+
+@pytest.mark.parametrize("workers", ["1", "4"])
+@pytest.mark.parametrize(
+    ("part", "fault", "told_of"),
+    [("slow", "WAIT_FAILS", "KeyError: 'wait'"), ("broken", "NO_RATES", "its rates are no rates, they lack a method.")],
+)
+def test_rates_that_fail_stop_the_run_with_the_name_of_their_pacer(
+    part: str, fault: str, told_of: str, workers: str, told: Any, context_bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(fault, "1")
+    done = context_bench(*ASK, "--part", part, "--max-workers", workers)
+    assert done.code == 2
+    assert f"The run part {part} failed: {told_of}" in done.words

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from attrs import evolve, frozen
@@ -77,7 +78,7 @@ class RunParts:
     @property
     def rates(self) -> Callable[..., Rates] | None:
         """What makes the rates of an endpoint; None where nobody learns them."""
-        return next((partial(_asked, part, "rates") for part in self.pacers), None)
+        return next((partial(_rates_of, part) for part in self.pacers), None)
 
     def prepared(self, request: Request) -> Request:
         """Return the request with the systems that the preparers make of its own, one preparer after the other."""
@@ -294,11 +295,22 @@ def with_flags_of_parts(catalog: Catalog, request: Request, given: Mapping[str, 
 def _asked(part: Any, name: str, *arguments: Any, otherwise: Any = None) -> Any:
     """Return what a method of a part returns; where the part has no such method, something else."""
     method = getattr(part, name, None)
-    if not callable(method):
-        return otherwise
+    return _guarded(part, method, *arguments) if callable(method) else otherwise
+
+
+def _guarded(part: Any, method: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return method(*arguments)
     except ContextBenchError:
         raise
     except (Exception, SystemExit, GeneratorExit) as error:
         raise PluginError(f"The run part {part.name} failed: {type(error).__name__}: {error}") from error
+
+
+def _rates_of(part: Pacer, *asked: Any) -> Any:
+    """Return the rates that a pacer makes; whatever they raise is told with the name of the part."""
+    rates = _guarded(part, part.rates, *asked)
+    if not isinstance(rates, Rates):
+        raise PluginError(f"The run part {part.name} failed: its rates are no rates, they lack a method.")
+    methods = ("wait", "sent", "answered", "refused", "learned")
+    return SimpleNamespace(**{name: partial(_guarded, part, getattr(rates, name)) for name in methods})
