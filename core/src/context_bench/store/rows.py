@@ -206,7 +206,7 @@ def _summed(values: Values, covered: Iterable[Values] = ()) -> Values:
     its bytes, without references between them, and is the same in every Python. It takes a fifth of the time of ``repr``.
     """
     try:
-        return (*values, crc32(dumps((*values, *covered), 2)))
+        return (*values, crc32(dumps((*values, *covered) if covered else values, 2)))
     except ValueError as error:
         raise StoreError(f"A row cannot be written: {error}.") from error
 
