@@ -117,6 +117,19 @@ def test_one_goes_ahead_and_the_others_follow_when_it_is_not_refused() -> None:
     assert limiter.enter() == 0
 
 
+@pytest.mark.parametrize("asked", [3.0, 60.0])
+def test_nothing_is_sent_before_the_first_retry_after_is_over(asked: float) -> None:
+    now = [1000.0]
+    limiter = told(lambda: now[0])
+    assert limiter.enter() == 0
+    limiter.leave()
+    limiter.refused(asked, 0.01)
+    now[0] += asked - 0.1
+    assert limiter.enter() > 0
+    now[0] += 0.2
+    assert limiter.enter() == 0
+
+
 def test_the_pause_is_doubled_as_long_as_the_one_that_goes_ahead_is_refused() -> None:
     now = [1000.0]
     limiter = told(lambda: now[0])
