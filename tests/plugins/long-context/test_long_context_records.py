@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from difflib import SequenceMatcher
+
 import pytest
 
 from context_bench_huggingface import Row
 from context_bench_long_context import InfiniteBench, LongBench, records
+from context_bench_long_context.summary_overlap import rouge_l
 
 
 @pytest.mark.parametrize(
@@ -78,3 +82,66 @@ def test_a_needle_stands_where_the_id_says():
     for example in examples:
         assert example["context"].splitlines().index(example["needle"]) == round(example["depth"] * 100)
     assert examples == list(records.nolima(needle, Row(0, "", "", {"book": book})))
+
+
+@pytest.mark.parametrize(
+    ("response", "reference", "score"),
+    [  # of the package rouge 1.0.1
+        ("the cat sat. it slept.\n", "the cat slept. ", 0.7999999952000001),
+        ("the cat sat. it slept.", "the cat slept.", 0.7499999953125),
+        ("a b. c", "a b.\n\nc.", 0.999999995),
+        ("a b c d e", "b a d c e", 0.5999999950000001),
+        ("the cat x dog the mat", "the mat dog. the cat", 0.6666666617283951),
+        (" \n", "the cat. ", 0.0),  # the package counts the blank of both; no answer is no summary here
+    ],
+)
+def test_a_summary_of_longbench_counts_as_in_the_authors_package(response, reference, score):
+    assert rouge_l(response, reference) == pytest.approx(score, abs=1e-12)
+
+
+def test_a_long_response_without_a_full_stop_needs_no_table():
+    words = [str(number * number % 101) for number in range(20_000)]
+    tracemalloc.start()
+    try:
+        score = rouge_l(" ".join(words), " ".join(words[:1000]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert score == pytest.approx(1.0)
+    assert peak < 30_000_000
+
+
+def test_a_line_of_code_of_a_megabyte_is_judged_by_its_length(monkeypatch):
+    monkeypatch.setattr(SequenceMatcher, "ratio", lambda _: pytest.fail("looked through"))
+    example = {"task": "lcc", "answer": "a" * 80}
+    assert LongBench().score(example, {"response": "a" * 1_000_000}) == {"longbench_score": 0.0}
+
+
+@pytest.mark.parametrize("evaluator", [LongBench("qasper"), InfiniteBench("longbook_qa_eng")], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    ("example", "response"),
+    [
+        ({"answers": "Paris"}, "Paris"),
+        ({"answers": None, "answer": "Paris"}, "Paris"),
+        ({"answers": ["Rome", "Paris"]}, "<think>Rome? No, Berlin.</think>Paris"),
+        ({"answer": 1789}, "1789"),
+    ],
+    ids=repr,
+)
+def test_answers_and_responses_are_read_as_everywhere(evaluator, example, response):
+    assert list(evaluator.score(example, {"response": response}).values()) == [1.0]
+
+
+@pytest.mark.parametrize("response", [None, b"Paris", ["Paris"]], ids=repr)
+def test_what_is_no_text_is_unscored(response):
+    assert LongBench("qasper").score({"answer": "Paris"}, {"response": response}) == {}
+    assert InfiniteBench("longbook_qa_eng").score({"answer": "Paris"}, {"response": response}) == {}
+
+
+def test_a_row_whose_answer_is_kept_has_no_gold():
+    options = {f"choice_{letter}": letter for letter in "ABCD"}
+    for kept in ({"answer": ""}, {"answer": None}, {}):
+        example = records.longbench_v2({"question": "?", "context": "c", **options, **kept})
+        assert not {"answer", "correct_letter"} & set(example)
+    example = records.longbench({"dataset": "qasper", "input": "?", "context": "c", "answers": []})
+    assert not {"answer", "answers"} & set(example)

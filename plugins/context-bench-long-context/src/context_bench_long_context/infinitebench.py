@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from context_bench.answers import answer_of
 from context_bench_long_context.token_f1 import chinese, english, f1
 
 Metric = Callable[[str, Sequence[Any]], float]
@@ -51,14 +52,14 @@ class InfiniteBench:
             ``{"infinitebench_score": 0.0 to 1.0}``, or ``{}`` where the task is none of the benchmark's, or there is nothing to
             score.
         """
-        task, response = original.get("task") or self.task, processed.get("response")
-        found = original.get("answers")
-        answers = list(found) if isinstance(found, list | tuple) and found else [original.get("answer")]
+        task, response = original.get("task") or self.task, answer_of(processed)
+        found = original.get("answers") or original.get("answer")
+        answers = list(found) if isinstance(found, list | tuple) else [found]
         answers = [answer for answer in answers if answer is not None]
         letter = original.get("correct_letter")
         if letter and letter not in answers:
             answers.append(letter)
-        if not isinstance(task, str) or task not in METRICS or not isinstance(response, str) or not answers:
+        if not isinstance(task, str) or task not in METRICS or response is None or not answers:
             return {}
         metric = CODE_DEBUG[self.code_debug] if task == "code_debug" else METRICS[task]
         return {"infinitebench_score": float(metric(response, answers))}

@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
+from context_bench.answers import answer_of, references
 from context_bench_long_context.summary_overlap import rouge_l
 from context_bench_long_context.token_f1 import chinese, english, f1
 
@@ -50,10 +51,9 @@ class LongBench:
         Returns:
             ``{"longbench_score": 0.0 to 1.0}``, or ``{}`` where the task is none of LongBench's, or there is nothing to score.
         """
-        task, response = original.get("task") or self.task, processed.get("response")
-        answers = original.get("answers") or [original.get("answer")]
-        texts = [str(answer) for answer in answers if answer is not None]
-        if not isinstance(task, str) or task not in METRICS or not isinstance(response, str) or not texts:
+        task, response = original.get("task") or self.task, answer_of(processed)
+        texts = references(original)
+        if not isinstance(task, str) or task not in METRICS or response is None or not texts:
             return {}
         if task in _FIRST_LINE:
             response = response.lstrip("\n").split("\n")[0]
@@ -115,7 +115,9 @@ def code_similarity(response: str, answer: str, classes: Sequence[str]) -> float
     line = next((line for line in lines if not any(mark in line for mark in ("`", "#", "//"))), "")
     if not line or not answer:
         return 0.0
-    return round(100 * SequenceMatcher(None, line, answer).ratio()) / 100
+    matcher = SequenceMatcher(None, line, answer)
+    # lengths alone decide about a line of hundreds of times the answer's length, which would take minutes to look through
+    return round(100 * matcher.ratio()) / 100 if 100 * matcher.real_quick_ratio() >= 0.5 else 0.0
 
 
 def _share(response: str, wanted: Sequence[str]) -> float:

@@ -56,8 +56,7 @@ def longbench(record: Record, row: Row = FIRST) -> Example:
         "id": record.get("_id", row.number),
         "context": record["context"],
         "question": question,
-        "answer": answers[0],
-        "answers": answers,
+        **({"answer": answers[0], "answers": answers} if answers else {}),
         "task": task,
         **({"all_classes": list(record["all_classes"])} if record.get("all_classes") else {}),
         "length": record.get("length"),
@@ -70,7 +69,7 @@ def longbench_v2(record: Record, row: Row = FIRST) -> Example:
     return choice_example(
         record["question"],
         [record[f"choice_{letter}"] for letter in "ABCD"],
-        "ABCD".index(record["answer"]),
+        LETTERS.index(record["answer"]) if record.get("answer") else None,
         context=record["context"],
         id=record.get("_id", row.number),
         domain=record.get("domain"),
