@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from context_bench.plugins.first_party import NEEDS
+
 SHELL = re.compile(r"[|&?*<>\[\];$(){}~!#]")
 PRIVATE = re.compile(r"/(root|home|tmp|work|Users)/|https?://[^\s)]*(pypi|pythonhosted)", re.IGNORECASE)
 
@@ -26,6 +28,18 @@ def test_a_page_does_what_it_says(page: Path, pages: Any, plugins: None, tmp_pat
                 f"{page.name}, line {step.line}: {step.command}\nexpected:\n{expected}\nit said:\n"
                 + "\n".join(pages.normal(actual))
             )
+
+
+def test_a_page_installs_what_its_packages_stand_on(pages: Any, root: Path) -> None:
+    lacking = {}
+    for page in [*pages.pages(), *root.glob("plugins/*/README.md")]:
+        lines = page.read_text(encoding="utf-8").replace("\\\n", " ").split("\n")
+        for line in lines:
+            named = re.findall(r"\./plugins/([\w-]+)(?![\w\[-])", line) if "pip install" in line else []
+            needed = {name for one in named for name in NEEDS.get(one, "").split()}
+            if needed - set(named):
+                lacking[str(page.relative_to(root)), line.strip()] = sorted(needed - set(named))
+    assert lacking == {}
 
 
 @pytest.mark.parametrize(
