@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 from attrs import frozen
 
+from context_bench.plugins import discovery
+from context_bench.plugins.catalog import install_line
+
 Run = Callable[..., Any]
 SPECIAL = '[{ datasets = ["special"] }]'
 
@@ -492,3 +495,20 @@ def test_a_broken_dataset_or_system_stops_the_run_that_names_it(
     assert done.code == 0
     assert done.err.count("Warning") == 1
     assert "acme-old/old-data (and 1 more of acme-old) is incompatible and unused" in done.err
+
+
+def test_what_is_missing_of_ours_is_installed_from_a_checkout(
+    site: Any, context_bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = "context-bench-http", "context-bench-limits"
+    site.evaluator("acme-stands", "stands", requires=("nowhere-to-be-found", "context-bench-http>=1", ours[1]))
+    installed = discovery.installed_distributions
+    monkeypatch.setattr(
+        discovery,
+        "installed_distributions",
+        lambda: {name: found for name, found in installed().items() if name not in ours},
+    )
+    [told] = [one for one in json.loads(context_bench("plugins", "list", "--json").out) if one["name"] == "stands"]
+    assert told["reason"] == f"it requires nowhere-to-be-found, {', '.join(ours)}, which are not installed"
+    assert told["remedy"] == f"`{install_line(*ours)} nowhere-to-be-found`"
+    assert install_line(*ours) == "pip install ./core ./plugins/context-bench-limits ./plugins/context-bench-http"

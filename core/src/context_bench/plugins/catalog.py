@@ -429,11 +429,11 @@ def reinstallation(distribution: str) -> str:
     )
 
 
-def install_line(distribution: str) -> str:
-    """Return the command that installs one of the project's own plugins from a checkout."""
+def install_line(*distributions: str) -> str:
+    """Return the command that installs some of the project's own plugins from a checkout."""
     from context_bench.plugins.first_party import NEEDS
 
-    names = [*NEEDS.get(distribution, "").split(), distribution]
+    names = dict.fromkeys(name for one in distributions for name in (*NEEDS.get(one, "").split(), one))
     return " ".join(["pip install ./core", *(f"./plugins/{name}" for name in names)])
 
 

@@ -23,6 +23,7 @@ from context_bench.plugins.catalog import (
     Catalog,
     Component,
     Distribution,
+    install_line,
     reinstallation,
 )
 from context_bench.plugins.component_metadata import KINDS
@@ -240,12 +241,22 @@ def _judge_requirements(used: Copy, installed: Mapping[str, object], extra: str 
     if not missing:
         return None
     are = "is" if len(missing) == 1 else "are"
-    wanted = " ".join(missing) if extra is None else f'"{used.name}[{extra}]"'
+    wanted = _installation(missing) if extra is None else f'pip install "{used.name}[{extra}]"'
     return (
         MISSING_DEPENDENCY,
         f"it requires {', '.join(missing)}, which {are} not installed",
-        f"`pip install {wanted}`",
+        f"`{wanted}`",
     )
+
+
+def _installation(missing: list[str]) -> str:
+    """Return the command that installs what is missing, the project's own packages from a checkout."""
+    from context_bench.plugins.first_party import COMPONENTS, NEEDS
+
+    bring = {distribution for named in COMPONENTS.values() for _, distribution in named.values()}
+    own = [name for name in missing if name in bring.union(*map(str.split, NEEDS.values()))]
+    line = install_line(*own) if own else "pip install"
+    return " ".join([line, *(name for name in missing if name not in own)])
 
 
 def _look_at(package: str, distribution: Distribution, copy: Copy, sources: list[str]) -> _Package:
