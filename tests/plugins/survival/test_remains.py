@@ -89,3 +89,9 @@ def test_messages_that_stay_as_they_were_tell_what_they_told(told: list[tuple[st
     messages = [{"role": role, "content": text, "tool_call_id": "c"} for role, text in told]
     new, left = Remains(messages[first:]), Remains(messages[first:], read=Remains(messages).read)
     assert (new.texts, new.tokens, new.holders, new.lines) == (left.texts, left.tokens, left.holders, left.lines)
+
+
+@pytest.mark.parametrize("text", ["42.42", "1,042.42.5", "42.5\n" * 5000])
+def test_a_number_that_stands_in_longer_ones_alone_is_not_held(text: str) -> None:
+    assert not holds(text, "42")
+    assert holds(text + " 42", "42")

@@ -139,8 +139,9 @@ def holds(text: str, answer: str) -> bool:
     while start >= 0:
         end = start + len(answer)
         before, after = text[start - 1 : start], text[end : end + 1]
-        if not (_joins(before) and _joins(answer[0])) and not (_joins(after) and _joins(answer[-1])):
-            return not _is_part_of_number(text, start, end, answer) or holds(text[end:], answer)
+        is_apart = not (_joins(before) and _joins(answer[0])) and not (_joins(after) and _joins(answer[-1]))
+        if is_apart and not _is_part_of_number(text, start, end, answer):
+            return True
         start = text.find(answer, start + 1)
     return False
 
