@@ -31,3 +31,8 @@ def test_a_recorded_preference_is_a_win_rate(preference, rate):
 @pytest.mark.parametrize("preference", [None, math.nan, 3, -1, True, "2"])
 def test_without_a_preference_and_a_judge_nothing_is_scored(preference):
     assert AlpacaWinRate().score({"answer": "a"}, {"response": "r", "preference": preference}) == {}
+
+
+def test_an_instruction_without_arguments_may_have_null_in_their_place():
+    record = {"key": 1, "prompt": "p", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [None]}
+    assert records.ifeval(record)["kwargs"] == [{}]

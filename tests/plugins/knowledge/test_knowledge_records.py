@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from context_bench_knowledge import records
 
 
@@ -47,3 +49,16 @@ def test_truthfulqa_does_not_show_the_true_option_first_always():
     examples = [records.truthfulqa(row) for row in rows]
     assert {example["correct_letter"] for example in examples} == {"A", "B", "C"}
     assert {example["answer"] for example in examples} == {"true"}
+
+
+def test_a_label_of_minus_one_is_no_gold_and_one_beyond_the_options_is_told():
+    row = {"ind": 1, "ctx": "A man", "endings": ["a.", "b.", "c.", "d."], "label": -1}
+    assert not {"answer", "correct_letter"} & set(records.hellaswag(row))
+    mmlu = {"question": "Q", "choices": ["a", "b"], "answer": -1}
+    assert not {"answer", "correct_letter"} & set(records.mmlu(mmlu))
+    assert not {"answer", "correct_letter"} & set(records.winogrande({**WINO, "answer": "0"}))
+    with pytest.raises(ValueError, match="right option is number 3, and there are 2"):
+        records.mmlu({**mmlu, "answer": 2})
+
+
+WINO = {"sentence": "_ left.", "option1": "Ann", "option2": "Bob"}

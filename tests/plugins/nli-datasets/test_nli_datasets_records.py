@@ -27,3 +27,8 @@ def test_flat_labels_of_scifact_count():
     release = {**base, "evidence": {"7": [{"sentences": [0], "label": "SUPPORT"}]}}
     assert [each["answer"] for each in records.scifact(release, CORPUS)] == ["SUPPORTS", "NOT ENOUGH INFO"]
     assert [each.get("answer") for each in records.scifact(base, CORPUS)] == [None, None]
+
+
+def test_an_abstract_without_evidence_in_it_says_nothing_about_the_claim():
+    record = {"id": 1, "claim": "A heals B.", "cited_doc_ids": [7], "evidence": {"7": []}}
+    assert [(each["id"], each["answer"]) for each in records.scifact(record, CORPUS)] == [("1-7", "NOT ENOUGH INFO")]

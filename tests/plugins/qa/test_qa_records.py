@@ -48,3 +48,20 @@ def test_a_paper_gives_an_example_for_each_question():
     found = list(records.qasper(record))
     assert [(each["id"], each["answer"]) for each in found] == [("p_0", "No"), ("p_1", "Unanswerable")]
     assert found[0]["context"] == "T\nA\nIntro\nFirst."
+
+
+def test_a_split_that_keeps_its_answers_gives_rows_without_gold():
+    answer = {"value": "<unk>", "aliases": [], "normalized_value": ""}
+    kept = {
+        "triviaqa": {"question": "Who?", "question_id": "q", "answer": answer},
+        "triviaqa ": {"question": "Who?", "question_id": "q", "answer": None},
+        "natural_questions": {"question": "who", "answer": []},
+        "hotpotqa": {"_id": "a", "question": "Who?", "context": [["A", ["Ann is."]]]},
+        "musique": {"id": "m", "question": "Who?", "paragraphs": []},
+    }
+    for name, record in kept.items():
+        assert not {"answer", "answers"} & set(getattr(records, name.strip())(record)), name
+
+
+def test_one_answer_may_be_a_text():
+    assert records.natural_questions({"question": "who", "answer": "Ann"})["answers"] == ["Ann"]

@@ -17,9 +17,12 @@ def choice_example(
     Args:
         question: The question alone.
         options: The options in the order in which they are shown.
-        correct: Index of the right one; None where the benchmark keeps it: such a row has no gold.
+        correct: Index of the right one; None or -1 where the benchmark keeps it: such a row has no gold.
         context: What the question is about; None where the question is all there is.
         more: Further fields, ``id`` first among them.
+
+    Raises:
+        ValueError: There is no such option.
 
     >>> choice_example("Largest?", ["Mars", "Jupiter"], 1, id=7)["correct_letter"]
     'B'
@@ -28,7 +31,9 @@ def choice_example(
     lines = [f"{letter}. {text}" for letter, text in zip(LETTERS, texts, strict=False)]
     shown = "\n".join([question.strip(), "", *lines, "", "Answer with the letter of the right option."])
     example = {**more, "context": shown if context is None else context, "question": shown, "choices": texts}
-    if correct is not None:
+    if correct is not None and correct != -1:
+        if not 0 <= correct < len(texts):
+            raise ValueError(f"The right option is number {correct + 1}, and there are {len(texts)}.")
         example |= {"answer": texts[correct], "correct_letter": LETTERS[correct]}
     return example
 

@@ -13,7 +13,7 @@ Example = dict[str, Any]
 
 def ifeval(record: Record, row: Row = FIRST) -> Example:
     """Return an IFEval example; the hub pads the arguments of each instruction with nulls, which say nothing."""
-    arguments = [{key: value for key, value in each.items() if value is not None} for each in record["kwargs"]]
+    arguments = [{key: value for key, value in (each or {}).items() if value is not None} for each in record["kwargs"]]
     return {
         "id": record["key"],
         "context": record["prompt"],

@@ -54,5 +54,5 @@ def _evidence(record: Record) -> list[tuple[str, str | None]]:
         return [(document, _VERDICTS[label])] if document else [(each, _VERDICTS[""]) for each in cited]
     if "evidence" not in record:
         return [(each, None) for each in cited]
-    found = {str(document): _VERDICTS[sets[0]["label"]] for document, sets in record["evidence"].items()}
+    found = {str(document): _VERDICTS[sets[0]["label"]] for document, sets in record["evidence"].items() if sets}
     return [*found.items(), *((each, _VERDICTS[""]) for each in cited if each not in found)]

@@ -28,7 +28,7 @@ def hotpotqa(record: Record, row: Row = FIRST) -> Example:
         **found,
         "context": "\n".join(f"{title}: {' '.join(map(str.strip, sentences))}" for title, sentences in paragraphs),
         "question": record["question"],
-        **_gold([record["answer"]]),
+        **_gold([record.get("answer")]),
         "type": record.get("type"),
         "level": record.get("level"),
     }
@@ -36,7 +36,7 @@ def hotpotqa(record: Record, row: Row = FIRST) -> Example:
 
 def natural_questions(record: Record, row: Row = FIRST) -> Example:
     """Return a Natural Questions (open) example with every accepted answer."""
-    return _open_question(record["question"], record["answer"])
+    return _open_question(record["question"], _listed(record.get("answer")))
 
 
 def musique(record: Record, row: Row = FIRST) -> Example:
@@ -45,7 +45,7 @@ def musique(record: Record, row: Row = FIRST) -> Example:
         "id": record["id"],
         "context": "\n".join(f"{each['title']}: {each['paragraph_text']}" for each in record["paragraphs"]),
         "question": record["question"],
-        **_gold([record["answer"], *(record.get("answer_aliases") or [])]),
+        **_gold([record.get("answer"), *(record.get("answer_aliases") or [])]),
     }
 
 
@@ -61,10 +61,14 @@ def narrativeqa(record: Record, row: Row = FIRST) -> Example:
 
 
 def triviaqa(record: Record, row: Row = FIRST) -> Example:
-    """Return a TriviaQA example: the retrieved pages as context where the record has them, and every alias."""
+    """Return a TriviaQA example: the retrieved pages as context where the record has them, and every alias.
+
+    The test split keeps its answers; the hub has ``<unk>`` in their place, which is no gold.
+    """
     pages = [*_column(record, "entity_pages", "wiki_context"), *_column(record, "search_results", "search_context")]
-    answer = record["answer"]
-    example = _open_question(record["question"], [answer["value"], *(answer.get("aliases") or [])])
+    answer = record.get("answer") or {}
+    answers = [answer.get("value"), *(answer.get("aliases") or [])]
+    example = _open_question(record["question"], [each for each in answers if each != "<unk>"])
     if any(page.strip() for page in pages):
         example["context"] = "\n\n".join(page for page in pages if page.strip())
     return {"id": record["question_id"], **example}
@@ -138,7 +142,11 @@ def _paper(record: Record) -> str:
     return "\n".join(line for line in lines if line and line.strip())
 
 
-def _open_question(question: str, answers: Iterable[str]) -> Example:
+def _listed(answers: Any) -> list[Any]:
+    return list(answers) if isinstance(answers, list | tuple) else [answers]
+
+
+def _open_question(question: str, answers: Iterable[Any]) -> Example:
     return {"context": question, "question": question, **_gold(answers)}
 
 
