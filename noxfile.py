@@ -348,6 +348,7 @@ def minimums(session: nox.Session) -> None:
         "compress",
         "conversations",
         "kit",
+        "limits",
         "local",
         "needle",
         "preflight",
