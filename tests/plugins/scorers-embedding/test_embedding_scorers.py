@@ -28,6 +28,7 @@ from context_bench_scorers_embedding import (
     TokenVectors,
     embedder_for,
     match_pairs,
+    wordpiece,
 )
 from context_bench_scorers_embedding.hedging_language import HEDGE
 from context_bench_scorers_embedding.wordpiece import WordPiece
@@ -221,3 +222,30 @@ def test_the_blocks_of_the_readme_run() -> None:
     assert blocks
     for block in blocks:
         exec(compile(block, str(README), "exec"), {})
+
+
+def test_each_character_is_brought_to_its_plain_form_by_itself() -> None:
+    tokenizer = WordPiece.uncased()
+    assert tokenizer.tokens("ΑΣ") == ["α", "##σ"]  # as the library tokenizers: no last sigma
+    assert tokenizer.tokens("Ａé İ e\u0323\u0301 \u1e69") == tokenizer.tokens("ａe i e s")
+
+
+def test_marks_in_a_row_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = 0
+    normalize = wordpiece.unicodedata.normalize
+
+    def noted(form: Any, text: str) -> str:
+        nonlocal longest
+        longest = max(longest, len(text))
+        return normalize(form, text)
+
+    monkeypatch.setattr(wordpiece.unicodedata, "normalize", noted)
+    wordpiece._plain.cache_clear()
+    assert WordPiece.uncased().tokens("e" + "\u0301" * 1000 + "\u0323" * 1000) == ["e"]
+    assert longest <= 3
+
+
+def test_no_score_is_above_one() -> None:
+    scorer = BERTScore(PACKAGED_MINILM)
+    texts = ["5", "a", "the cat", "Rome is old.", "x y z", "7 8", "zwei", "!"]
+    assert all(0.999 < result.score <= 1.0 for result in scorer.run(texts, texts) if result.score is not None)

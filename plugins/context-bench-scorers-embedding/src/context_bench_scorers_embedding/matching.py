@@ -56,7 +56,7 @@ def _matches(embedder: Embedder, candidates: Sequence[str], references: Sequence
 def _match(candidate: TokenVectors, reference: TokenVectors) -> Match:
     if not (candidate.counts.any() and reference.counts.any()):
         return Match(0.0, 0.0)
-    cosines = candidate.vectors @ reference.vectors.T
+    cosines = np.minimum(candidate.vectors @ reference.vectors.T, 1.0)
     return Match(
         precision=float(np.mean(cosines.max(axis=1)[candidate.counts])),
         recall=float(np.mean(cosines.max(axis=0)[reference.counts])),

@@ -73,10 +73,7 @@ def _uncased() -> WordPiece:
 
 
 def _words(text: str) -> Iterator[str]:
-    spaced = "".join(map(_cleaned, text))
-    plain = unicodedata.normalize("NFD", spaced)
-    plain = "".join(character for character in plain if unicodedata.category(character) != "Mn").lower()
-    for word in plain.split():
+    for word in "".join(map(_plain, text)).split():
         start = 0
         for place, character in enumerate(word):
             if _is_punctuation(character):
@@ -89,6 +86,12 @@ def _words(text: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=65536)
+def _plain(character: str) -> str:
+    """Return a character in small letters without accents: each by itself, because marks in a row are sorted in their square."""
+    apart = unicodedata.normalize("NFD", _cleaned(character))
+    return "".join(part.lower() for part in apart if unicodedata.category(part) != "Mn")
+
+
 def _cleaned(character: str) -> str:
     code = ord(character)
     if character in "\t\n\r":
