@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve, frozen
 
-from context_bench.answers import REFERENCE_FIELDS, parted_output
+from context_bench.answers import REFERENCE_FIELDS, parted_output, text_of
 from context_bench.errors import ConfigurationError
 from context_bench.protocols import Evaluator, System
 from context_bench.records import ANY_KEY, KeyMeaning, Usage, quantity
@@ -614,8 +614,9 @@ def take_apart(output: Any, timing: Timing, system: Any = None) -> tuple[Mapping
         raise TypeError(
             f"the system returned {type(output).__name__}, not a mapping such as {{'response': ...}} or {{'context': ...}}"
         )
-    if "response" in output and output["response"] is None:
-        raise ValueError("the system returned no response: 'response' is None")
+    if "response" in output and text_of(response := output["response"]) is None:
+        found = "None" if response is None else f"of type {type(response).__name__}, not text"
+        raise ValueError(f"the system returned no response: 'response' is {found}")
     if timing.waiting == 0.0 and output.keys().isdisjoint(_MEASUREMENTS):
         return output, Measured(timing.seconds)
     told, attempts = seconds_of(output.get("latency"), timing.seconds), output.get("attempts")
