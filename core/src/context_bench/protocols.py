@@ -416,7 +416,7 @@ class Pacer(Protocol):
         """Return the rates of an endpoint.
 
         Args:
-            endpoint: Its address.
+            endpoint: Its address; empty for a system that names none.
             requests: How many the user allows in a minute at most; None where nothing was said.
             tokens: The same for tokens, input and output together.
             learned: What :meth:`Rates.learned` told at the end of an earlier session; empty without one.

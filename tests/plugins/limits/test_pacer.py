@@ -118,3 +118,30 @@ def test_a_run_that_asks_no_endpoint_imports_nothing_of_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class Nameless(Limited):
+    """The same, and nobody can know what it asks."""
+
+    def fingerprint(self) -> dict[str, str]:
+        return {"version": "1"}
+
+
+@pytest.mark.parametrize("workers", [1, 16])
+def test_what_names_no_endpoint_is_paced_once_it_may_refuse(workers: int, tmp_path: Path) -> None:
+    """A function that refuses is known by its first refusal; calls side by side are paced from the beginning."""
+    system, path = Nameless(50), tmp_path / "run.sqlite"
+    result = evaluate(system, examples(130), [Same()], progress=False, max_workers=workers, run_file=path)
+    assert not any(row.errors for row in result.rows)
+    assert list(provenance(path)["run_parts"]) == ["context-bench-limits/limits"]
+    assert "limits" not in provenance(path), "nobody can say of what it was learned"
+
+
+def test_what_names_no_endpoint_does_without_where_it_is_switched_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEXT_BENCH_DISABLE_PLUGINS", "limits")
+    path = tmp_path / "run.sqlite"
+    result = evaluate(Nameless(50), examples(60), [Same()], progress=False, max_workers=16, run_file=path)
+    assert not any(row.errors for row in result.rows)
+    assert "run_parts" not in provenance(path)

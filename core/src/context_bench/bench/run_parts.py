@@ -75,11 +75,6 @@ class RunParts:
         """The part that says what stands in for a missing gold answer; None without one."""
         return next((part for part in self.derived_jobs if isinstance(part, AnswerSource)), None)
 
-    @property
-    def rates(self) -> Callable[..., Rates] | None:
-        """What makes the rates of an endpoint; None where nobody learns them."""
-        return next((partial(_rates_of, part) for part in self.pacers), None)
-
     def prepared(self, request: Request) -> Request:
         """Return the request with the systems that the preparers make of its own, one preparer after the other."""
         for part in self.preparers:
@@ -201,13 +196,16 @@ def load_parts(catalog: Catalog, request: Request) -> RunParts:
 
 
 def load_part(catalog: Catalog, name: str) -> Any:
-    """Return a run part that something in a run cannot do without: :data:`AGREEMENT` or :data:`CONVERSATIONS`.
+    """Return a run part that a run has come to need: :data:`AGREEMENT`, :data:`CONVERSATIONS`, or a pacer.
 
     Raises:
         ContextBenchError: It is not installed, or cannot be used.
     """
-    protocol, kind = (AnswerSource, "source of answers") if name == AGREEMENT else (Asker, "asker")
-    return _built(catalog.find("run_parts", name).require_ok(), {}, protocol, kind)
+    known: dict[str, tuple[type, str]] = {
+        AGREEMENT: (AnswerSource, "source of answers"),
+        CONVERSATIONS: (Asker, "asker"),
+    }
+    return _built(catalog.find("run_parts", name).require_ok(), {}, *known.get(name, (Pacer, "pacer")))
 
 
 def tells_of_conversations(catalog: Catalog, request: Request) -> bool:
@@ -239,13 +237,13 @@ def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Map
         raise ConfigurationError(
             f"Only one pacer can pace a run, not {pacers[0].id} and {pacers[1].id}: leave one out."
         )
-    if not pacers and (pacer := _usual_pacer(catalog)) and _asks_endpoint(catalog, request):
+    if not pacers and (pacer := usual_pacer(catalog)) and _asks_endpoint(catalog, request):
         chosen[pacer.id] = pacer, {}
     for _, pair in sorted(chosen.items()):
         yield pair
 
 
-def _usual_pacer(catalog: Catalog) -> Component | None:
+def usual_pacer(catalog: Catalog) -> Component | None:
     """Return the pacer that is on by default; of several the project's own, so that installing another one changes nothing."""
     found = [one.called_by_id() for one in catalog.of_kind("run_parts") if one.said.part_kind == "pacer"]
     usual = [one for one in found if one.said.default and one.state == OK]
@@ -307,7 +305,7 @@ def _guarded(part: Any, method: Callable[..., Any], *arguments: Any) -> Any:
         raise PluginError(f"The run part {part.name} failed: {type(error).__name__}: {error}") from error
 
 
-def _rates_of(part: Pacer, *asked: Any) -> Any:
+def rates_of(part: Pacer, *asked: Any) -> Any:
     """Return the rates that a pacer makes; whatever they raise is told with the name of the part."""
     rates = _guarded(part, part.rates, *asked)
     if not isinstance(rates, Rates):

@@ -36,7 +36,9 @@ from context_bench.bench.run_parts import (
     described_parts,
     load_part,
     load_parts,
+    rates_of,
     tells_of_conversations,
+    usual_pacer,
 )
 from context_bench.errors import ConfigurationError, ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics import check_score_field
@@ -44,7 +46,7 @@ from context_bench.metrics.registry import RunMetric, metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.settings import PluginSettings
-from context_bench.protocols import Tokenizer
+from context_bench.protocols import Pacer, Tokenizer
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, bill_of
@@ -333,6 +335,8 @@ class Run:
         planner.attach(self._store)
         self._config = {"request": recorded, "run_file": "" if place.owner is not None else str(self._store.path)}
         self._conversations: Conversations | None = None
+        self._pacer: Pacer | None = next(iter(parts.pacers), None)
+        self._loaded_parts: list[str] = []
         self._progress: Progress | None = None
         if request.progress:
             from context_bench.runner.progress import Progress
@@ -408,10 +412,24 @@ class Run:
             from context_bench.runner.conversation import Conversations
 
             asker = load_part(self._catalog, CONVERSATIONS)
-            request = evolve(self._request, parts=(*self._request.parts, CONVERSATIONS))
-            self._store.add_provenance({"run_parts": described_parts(self._catalog, request)})
+            self._loaded_parts.append(CONVERSATIONS)
+            self._record_parts()
             self._conversations = Conversations(asker, self._store, workbench)
         self._conversations.take(job, seen)
+
+    def _rates(self, *asked: Any) -> Any:
+        """Return the rates of what is asked. Where no system names its endpoint the pacer is loaded now: it may refuse, too."""
+        pacer = None if self._request.locked is not None else usual_pacer(self._catalog)
+        if self._pacer is None and pacer is not None:
+            self._pacer = load_part(self._catalog, pacer.id)
+            self._loaded_parts.append(pacer.id)
+        return None if self._pacer is None else rates_of(self._pacer, *asked)
+
+    def _record_parts(self) -> None:
+        """Record the parts that were found to be needed while the run went on, beside the others."""
+        if self._loaded_parts:
+            request = evolve(self._request, parts=(*self._request.parts, *self._loaded_parts))
+            self._store.add_provenance({"run_parts": described_parts(self._catalog, request)})
 
     def _tell_of_derived(self, admission: Admission) -> None:
         """Say what readers of derived rows will be asked, and what it will cost if it costs as much as the sources did."""
@@ -462,8 +480,10 @@ class Run:
             yield
         finally:
             admission.close()
-            if admission.learned and self._store.is_there:
-                self._store.add_provenance({"limits": admission.learned})
+            if self._store.is_there:
+                self._record_parts()
+                if admission.learned:
+                    self._store.add_provenance({"limits": admission.learned})
 
     def _close(self) -> None:
         """Show no more, and close the systems."""
@@ -479,7 +499,7 @@ class Run:
         limits = request.requests_per_minute, request.tokens_per_minute
         learned = self._store.run()["provenance"].get("limits", {})
         grows = request.max_workers is None  # the user named no number
-        patience = request.keep_going, self._parts.rates
+        patience = request.keep_going, self._rates
         return Admission(self._slots, self._workers, *limits, governors, stop, grows, learned, *patience)
 
     def _unscored(self) -> dict[int, set[int]]:

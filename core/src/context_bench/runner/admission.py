@@ -118,12 +118,11 @@ class Admission:
         """Only an endpoint is asked gently, and few at once in the beginning: a slot without one is asked by nobody else."""
         from context_bench.runner import limits  # a run on the caller's thread asks for no leave
 
-        if endpoint is None or self._rates is None:
+        rates = self._rates and self._rates(endpoint or "", *self._limits, self._learned.get(endpoint or "", {}))
+        if rates is None:
             from context_bench.runner.rates import ToldRates
 
-            rates: Rates = ToldRates(*self._limits)
-        else:
-            rates = self._rates(endpoint, *self._limits, self._learned.get(endpoint, {}))
+            rates = ToldRates(*self._limits)
         is_gentle = endpoint is not None
         limiter = limits.Limiter(self._workers, rates, gentle=is_gentle, grows=self._grows and is_gentle)
         return limits.Road(endpoint, limiter, self.is_patient)
