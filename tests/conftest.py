@@ -177,7 +177,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingModel]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     found = CountingModel(f"http://127.0.0.1:{server.server_port}")
     found.asked, found.extra = [], lambda path: {}
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield found
     server.shutdown()

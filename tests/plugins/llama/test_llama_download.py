@@ -68,7 +68,7 @@ def download(tmp_path: Path, gguf: Callable[..., Path]) -> Iterator[Callable[[st
     pytest.importorskip("huggingface_hub", reason="the extra `hub`")
     Hub.model = gguf().read_bytes()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     code = """
 import sys

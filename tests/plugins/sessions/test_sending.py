@@ -56,7 +56,7 @@ def recorder() -> Iterator[Any]:
             return
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield type("Recorder", (), {"url": f"http://127.0.0.1:{server.server_port}", "bodies": bodies})
     server.shutdown()
