@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SURFACE = {
-    "console": ["printable", "say", "styled", "tell", "warn", "wrapped", "write_json"],
-    "catalog": ["Catalog", "Component", "manifest_faults", "open_catalog"],
+    "console": ["printable", "say", "styled", "tell", "warn", "whole_file", "wrapped", "write_json"],
+    "catalog": ["Catalog", "Component", "open_catalog"],
     "requests": ["AskedSystem", "Request", "examples_of", "read_request", "recompute", "request_command"],
     "runs": ["Run", "open_run", "run_files"],
 }

@@ -11,10 +11,9 @@ from typing import Any
 
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.discovery import discover
-from context_bench.plugins.manifest import read_faults
 from context_bench.plugins.settings import PluginSettings, load_project
 
-__all__ = ["Catalog", "Component", "manifest_faults", "open_catalog"]
+__all__ = ["Catalog", "Component", "open_catalog"]
 
 
 def open_catalog(
@@ -35,8 +34,3 @@ def open_catalog(
     catalog = discover(settings)
     settings.require_known(component.names for component in catalog)
     return catalog
-
-
-def manifest_faults(source: bytes) -> list[str]:
-    """Return what is wrong with the text of a manifest, a line each that begins with the path of the field."""
-    return read_faults(source)

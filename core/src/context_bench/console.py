@@ -1,4 +1,4 @@
-"""The one place through which text reaches a terminal.
+"""The one place through which text reaches a terminal, or a file that a command writes.
 
 Labels, ids, model output and file names come from elsewhere, and may hold what a terminal obeys. Whatever passes here is made
 printable first: control characters, escape sequences and those that turn the reading direction are written out (``\\x1b``).
@@ -15,9 +15,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-__all__ = ["printable", "say", "styled", "tell", "warn", "wrapped", "write_json"]
+from context_bench.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["printable", "say", "styled", "tell", "warn", "whole_file", "wrapped", "write_json"]
 
 
 _hide: ContextVar[Callable[[str], str]] = ContextVar("hide", default=str)
@@ -107,6 +112,40 @@ def write_json(value: Any, indent: int | None = 2) -> None:
     sys.stdout.write(_strict(value, indent) + "\n")
     if indent is not None:
         sys.stdout.flush()
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str], what: str = "The file") -> Iterator[TextIO]:
+    """Yield a stream whose text takes the place of a file once all of it is written; when that fails the file stays as it was.
+
+    Args:
+        path: Where it lies. What is no file (``/dev/stdout``), or lies where nothing can be put beside it, is written directly.
+        what: What it is called when it cannot be written.
+
+    Raises:
+        ConfigurationError: It cannot be written.
+    """
+    import os
+
+    place = os.path.realpath(path)
+    folder, is_there = os.path.dirname(place), os.path.exists(place)
+    is_direct = (is_there and not os.path.isfile(place)) or not os.access(folder, os.W_OK)
+    target = place if is_direct else os.path.join(folder, f".context-bench-{os.getpid()}.new")
+    try:
+        if is_there:
+            open(place, "a").close()  # what may not be written is not replaced either
+        with open(target, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+        if not is_direct:
+            if is_there:
+                os.chmod(target, os.stat(place).st_mode)
+            os.replace(target, place)
+    except OSError as error:
+        raise ConfigurationError(f"{what} {path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        if not is_direct:
+            with suppress(FileNotFoundError):
+                os.unlink(target)
 
 
 def _strict(value: Any, indent: int | None) -> str:

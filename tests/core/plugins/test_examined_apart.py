@@ -51,7 +51,7 @@ def test_one_that_hangs_is_named_too(site: Any) -> None:
     site.evaluator("acme-slow", "slow", code="import time\nwhile True: time.sleep(60)")
     site.evaluator("acme-z", "z")
     ours = Catalog(component for component in discover(PluginSettings()) if component.distribution.name in site.names)
-    states = {component.name: (component.state, component.reason) for component in ours.examined(seconds=5)}
+    states = {component.name: (component.state, component.reason) for component, _ in ours.checked(seconds=5)}
     assert states["slow"] == ("failed", "importing it was not done after 5 s")
     assert (states["a"][0], states["z"][0]) == ("ok", "ok")
 
@@ -73,7 +73,7 @@ def test_a_flood_is_not_blamed_on_the_one_before_when_its_answer_is_read_late(
     site.evaluator("acme-a", "a")
     site.evaluator("acme-bad", "bad", code="while True: print('x' * 10000)")
     ours = Catalog(component for component in discover(PluginSettings()) if component.distribution.name in site.names)
-    assert {component.name: component.state for component in ours.examined()} == {"a": "ok", "bad": "failed"}
+    assert {component.name: component.state for component, _ in ours.checked()} == {"a": "ok", "bad": "failed"}
 
 
 def test_the_check_of_authors_names_it_and_goes_on(site: Any, context_bench: Run) -> None:

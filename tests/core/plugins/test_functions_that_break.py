@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -207,3 +208,18 @@ def test_a_reporter_that_breaks_does_not_hide_where_the_run_is(
     done = context_bench(*RUN)
     assert "Run file: r.sqlite" in done.words
     assert context_bench("report", "r.sqlite").code == 0
+
+
+@pytest.mark.parametrize("how", ["raises", "leaves"])
+def test_a_reporter_that_breaks_leaves_an_older_report_as_it_was(
+    how: str, breaking: Any, context_bench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert context_bench(*RUN).code == 0
+    report = ("report", "r.sqlite", "--format", "none", "-o", "report.tab")
+    assert context_bench(*report).code == 0
+    written = Path("report.tab").read_text()
+    before = sorted(Path().iterdir())
+    monkeypatch.setenv("BREAKS", f"Tab.write={how}")
+    assert context_bench(*report).code == 2
+    assert Path("report.tab").read_text() == written == "written"
+    assert sorted(Path().iterdir()) == before

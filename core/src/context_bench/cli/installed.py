@@ -65,7 +65,7 @@ def list_plugins(
     broken. Only --load can tell that a plugin fails at its import.
     """
     if load:
-        catalog = Catalog(catalog.examined())
+        catalog = Catalog(component for component, _ in catalog.checked())
     shown = [component for component in catalog if kind in (None, component.kind)]
     shown = [component for component in shown if not states or {component.condition, component.state} & set(states)]
     if wired_to is not None:
@@ -98,7 +98,7 @@ def show(name: str, load: bool, as_json: bool, catalog: Catalog) -> None:
     if not found:
         raise UnknownNameError("plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT)
     if load:
-        found = Catalog(found).examined()
+        found = [component for component, _ in Catalog(found).checked()]
     told = [describe(component) for component in found]
     if as_json:
         write_json(told)

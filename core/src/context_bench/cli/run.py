@@ -28,7 +28,7 @@ from context_bench.cli.commands import (
     project_option,
     with_declared_flags,
 )
-from context_bench.console import Screen, say, styled, tell, warn, write_json
+from context_bench.console import Screen, say, styled, tell, warn, whole_file, write_json
 from context_bench.errors import ConfigurationError, MetricError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix
 from context_bench.plugins.loading import attempted, build, load, read_options, unfit
@@ -99,11 +99,8 @@ class Reports:
         if self._screen is not None:
             _write(self._screen, result, sys.stdout if own else cast("TextIO", Screen()))
         for path, reporter in self._files:
-            try:
-                with path.open("w", encoding="utf-8", newline="") as stream:
-                    _write(reporter, result, stream)
-            except OSError as error:
-                raise ConfigurationError(f"The report {path} cannot be written: {error}.") from error
+            with whole_file(path, "The report") as stream:
+                _write(reporter, result, stream)
             tell(f"Report: {path}")
         for component in _extending(self._catalog, "table") if own else ():
             if text := attempted(component.id, load(component), result):

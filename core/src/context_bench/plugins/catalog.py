@@ -221,11 +221,14 @@ class Catalog:
     def __iter__(self) -> Iterator[Component]:
         return iter(self.components)
 
-    def examined(self, seconds: float = 60.0) -> list[Component]:
-        """Return the components in the states that importing them leaves them in; that is done in a child process."""
-        return [component for component, _ in self.checked(None, seconds)]
+    @staticmethod
+    def faults_in(manifest: bytes) -> list[str]:
+        """Return what is wrong with the text of a manifest, a line each that begins with the path of the field."""
+        from context_bench.plugins.manifest import read_faults
 
-    def checked(self, check: str | None, seconds: float = 60.0) -> Iterator[tuple[Component, list[Any]]]:
+        return read_faults(manifest)
+
+    def checked(self, check: str | None = None, seconds: float = 60.0) -> Iterator[tuple[Component, list[Any]]]:
         """Yield each component in the state that importing it, in a child process, leaves it in, and what a check says of it.
 
         Args:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from context_bench import __version__
+from context_bench.console import whole_file
 from context_bench.errors import ConfigurationError, LockDriftError
 
 FORMAT = 1
@@ -22,10 +23,8 @@ def write_lock(path: Path, plans: Mapping[str, Mapping[str, Any]], **more: Mappi
     used = {kind: described for kind, described in more.items() if described}
     document = {"format": FORMAT, "context_bench": __version__, "datasets": plans, **used}
     text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"The lock file {path} cannot be written: {error}.") from error
+    with whole_file(path, "The lock file") as stream:
+        stream.write(text)
 
 
 def check_lock(

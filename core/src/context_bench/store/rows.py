@@ -341,20 +341,8 @@ class RowReader:
         )
 
 
-_NO_CALL: Values = (
-    0,
-    None,
-    0,
-    None,
-    None,
-    None,
-    None,
-    0.0,
-    None,
-    1,
-    None,
-    False,
-)  # what a row holds that nobody answered
+_NO_CALL: Values = (0, None, 0, None, None, None, None, 0.0, None, 1, None, False)
+"""What a row holds that nobody answered."""
 
 
 def _metadata(

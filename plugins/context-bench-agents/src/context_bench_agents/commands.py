@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from context_bench.console import say
+from context_bench.console import say, whole_file
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import open_run
 from context_bench_agents.patches import patch_of
@@ -31,7 +31,7 @@ def predictions(run_file: Path, target: Path, system: str | None) -> int:
             raise ConfigurationError(f"{run_file} has the systems {', '.join(labels)}: choose one with --system.")
         chosen = system or labels[0]
         written = 0
-        with target.open("w", encoding="utf-8") as file:
+        with whole_file(target) as file:
             for row in run.rows(labels.index(chosen)):
                 if row.sample or row.response is None:
                     continue

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from context_bench.console import whole_file
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import open_run
 
@@ -65,11 +66,18 @@ def promote(source: Path, name: str, reason: str, folder: Path = BASELINES) -> B
         raise ConfigurationError(f"{folder} cannot be the folder of the baselines: {error.strerror}.") from error
     target = folder / f"{name}.sqlite"
     waiting = folder / f".{name}.{os.getpid()}.sqlite"
-    shutil.copyfile(source, waiting)
-    os.replace(waiting, target)
     promoted = datetime.now(timezone.utc).isoformat(timespec="seconds")
     told = {"name": name, "reason": reason.strip(), "promoted": promoted, "source": source.name}
-    (folder / f"{name}.json").write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    try:
+        shutil.copyfile(source, waiting)
+        with whole_file(folder / f"{name}.json", "The story of the baseline") as stream:
+            stream.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+            stream.flush()
+            os.replace(waiting, target)  # both, or none
+    except OSError as error:
+        raise ConfigurationError(f"The baseline {target} cannot be written: {error.strerror}.") from error
+    finally:
+        waiting.unlink(missing_ok=True)
     return Baseline(name, target, reason.strip(), promoted, source.name)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from attrs import evolve
 
-from context_bench.console import say, tell, wrapped, write_json
+from context_bench.console import say, tell, whole_file, wrapped, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_compare import baselines as named
@@ -177,7 +177,8 @@ def compare(
     else:
         _show(told, outcomes)
     for path in outputs:
-        path.write_text(_WRITERS[path.suffix](told, outcomes), encoding="utf-8")
+        with whole_file(path, "The report") as stream:
+            stream.write(_WRITERS[path.suffix](told, outcomes))
     return exit_code(outcomes)
 
 

@@ -6,11 +6,11 @@ import os
 from contextlib import ExitStack
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
+from context_bench.console import whole_file
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import open_run
 from context_bench_html import charts
@@ -40,8 +40,13 @@ class Chart:
         return f'<!doctype html><html lang="en"><head>{head}</head><body><main>{self.svg}</main></body></html>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page into a file."""
-        Path(path).write_text(self.page, encoding="utf-8")
+        """Write the page into a file.
+
+        Raises:
+            ConfigurationError: It cannot be written.
+        """
+        with whole_file(path, "The chart") as stream:
+            stream.write(self.page)
 
     def _repr_html_(self) -> str:
         return (

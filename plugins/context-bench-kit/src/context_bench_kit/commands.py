@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from context_bench.catalog import Catalog, Component, manifest_faults, open_catalog
+from context_bench.catalog import Catalog, Component, open_catalog
 from context_bench.console import say, styled, warn, wrapped, write_json
 from context_bench.errors import UnknownNameError
 
@@ -72,7 +72,7 @@ def validate(files: tuple[Path, ...], as_json: bool) -> int:
 
     The exit code is 2 when one of them has a fault.
     """
-    return _told({str(path): manifest_faults(path.read_bytes()) for path in files}, as_json)
+    return _told({str(path): Catalog.faults_in(path.read_bytes()) for path in files}, as_json)
 
 
 @click.command()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from context_bench.console import whole_file
 from context_bench.errors import ConfigurationError
 from context_bench_kit.toml_list import with_item, without_item
 
@@ -37,10 +38,8 @@ def set_disabled(name: str, disabled: bool, path: Path | None = None) -> bool:
             f"{path} holds the disabled plugins in a form that is not edited here. Write it by hand: under [plugins], "
             f"disable = [{wanted}]."
         )
-    try:
-        path.write_text(written[: len(written) - len(text)] + edited, encoding="utf-8", newline="")
-    except OSError as error:
-        raise ConfigurationError(f"The project file {path} cannot be written: {error}.") from error
+    with whole_file(path, "The project file") as stream:
+        stream.write(written[: len(written) - len(text)] + edited)
     return True
 
 
