@@ -91,7 +91,7 @@ def test_the_later_rule_for_code_debug_gives_another_figure(outputs: Path) -> No
         later.score({"answers": row["ground_truth"], "task": "code_debug"}, {"response": row["prediction"]})
         for row in records(outputs / "infinitebench-gpt4" / "code_debug.jsonl.gz")
     ]
-    assert round(100 * sum(each["infinitebench_score"] for each in scores) / len(scores), 2) == 59.9
+    assert round(100 * sum(each["infinitebench_score"] for each in scores) / len(scores), 2) == 52.28
 
 
 @pytest.mark.parametrize(

@@ -42,13 +42,39 @@ def test_each_task_of_longbench_has_its_metric(task, answers, response, score):
         ("math_find", [88], "88", 1.0),
         ("math_find", [88], "8" * 400, 0.0),
         ("math_find", [0.5], "8" * 400, 0.0),
+        ("math_find", [9007199254740993], "9007199254740993", 1.0),
+        ("math_find", [9007199254740993], "9007199254740992", 0.0),
         ("math_calc", ["1", "2", "3", "4"], "[1, 2, 9, 4]", 0.5),
+        ("math_calc", ["5", "12"], "-5\n-012", 1.0),
+        ("math_calc", ["-5", "12"], "-5, 12", 1.0),
+        ("math_calc", ["-5", "12"], "5, 12", 0.0),
+        ("math_calc", ["5"], "５", 0.0),
+        ("longbook_choice_eng", ["cat", "B"], "\n cat", 1.0),
+        ("longbook_choice_eng", ["cat", "B"], "the CD, and B", 0.0),
+        ("longbook_sum_eng", ["京都"], "京都", 0.0),
         ("code_debug", ["parse", "B"], "The answer is: B", 1.0),
         ("code_debug", ["parse", "B"], "It is parse", 0.0),
+        ("code_debug", ["parse", "B"], "\nB. parse", 1.0),
     ],
 )
 def test_each_task_of_infinitebench_has_its_metric(task, answers, response, score):
     assert InfiniteBench().score({"task": task, "answers": answers}, {"response": response}) == {
+        "infinitebench_score": score
+    }
+
+
+@pytest.mark.parametrize(
+    ("response", "score"),
+    [
+        ("I looked at A and B.\nNow C.", 1.0),
+        ("I looked at B and A.\nNow B.", 0.0),
+        ("no letter yet\nC or B", 1.0),
+        ("parse", 1.0),
+    ],
+)
+def test_the_later_rule_for_code_debug_reads_the_first_line_with_a_letter(response, score):
+    example = {"task": "code_debug", "answers": ["parse", "B"]}
+    assert InfiniteBench(code_debug="last-letter").score(example, {"response": response}) == {
         "infinitebench_score": score
     }
 

@@ -100,7 +100,7 @@ def summary(response: str, answers: Sequence[Any]) -> float:
     """Return ROUGE-Lsum, best over the references."""
     from context_bench_rouge import RougeScore
 
-    scorer = RougeScore(rouge_type="rougeLsum")
+    scorer = RougeScore(rouge_type="rougeLsum", tokenizer="rouge-score")
     scores = scorer.score({"answers": [str(answer) for answer in answers]}, {"response": response})
     return scores.get("rougeLsum", 0.0)
 
@@ -120,19 +120,22 @@ def found_number(response: str, answers: Sequence[Any]) -> float:
     if found is None:
         return 0.0
     wanted = answers[0] if isinstance(answers[0], int | float) else _as_number(str(answers[0]))
-    given = float(found[0])
-    if wanted is None or given == float("inf"):  # more digits than a number has
-        return 0.0
-    return float((int(given) if isinstance(wanted, int) else given) == wanted)
+    given = _as_number(found[0])
+    if isinstance(wanted, int) and given is not None and given != float("inf"):
+        return float(int(given) == wanted)
+    return float(wanted is not None and given == wanted)
 
 
 def calculation(response: str, answers: Sequence[Any]) -> float:
-    """Return how much of a sequence of results is right before the first that is wrong."""
-    wanted = [number for each in answers for number in re.findall(r"-?\d+", str(each))]
-    given = re.findall(r"-?\d+", response)
+    """Return how much of a sequence of results is right before the first that is wrong.
+
+    A minus in the response counts where the result has one. The authors' script looks at no minus, so that no negative result
+    is ever right.
+    """
+    wanted = [number for each in answers for number in re.findall(r"-?[0-9]+", str(each))]
     right = 0
-    for ours, theirs in zip(given, wanted, strict=False):
-        if ours != theirs:
+    for (minus, digits), result in zip(re.findall(r"(-?)([0-9]+)", response), wanted, strict=False):
+        if (minus if result[0] == "-" else "") + (digits.lstrip("0") or "0") != result:
             break
         right += 1
     return right / len(wanted) if wanted else 0.0
@@ -140,7 +143,7 @@ def calculation(response: str, answers: Sequence[Any]) -> float:
 
 def choice_of_four(response: str, answers: Sequence[Any]) -> float:
     """Return whether the option that a response states is the right one, by letter or by text."""
-    texts = [str(answer) for answer in answers]
+    texts, response = [str(answer) for answer in answers], response.strip()
     if not response:
         return 0.0
     if response[0] in "ABCD":
@@ -153,7 +156,7 @@ def choice_of_four(response: str, answers: Sequence[Any]) -> float:
         if place >= 0:
             behind = bare[place + len(opening) + 1 :]
             return float(any(behind.startswith(text) for text in texts))
-    words = [word for word in bare.split() if word in ("A", "B", "C", "D")]
+    words = [word for word in bare.split() if word in "ABCD"]  # "AB" and "CD" too: they state a wrong one
     return float(bool(words) and words[0] in texts)
 
 
@@ -164,8 +167,8 @@ def choice_of_function(response: str, answers: Sequence[Any]) -> float:
     "answer is:", "is:" and "answer:" that it has is followed by the letter or the name. A response that is nothing but the
     letter or the name states it too, which changes no published figure.
     """
-    name, letter = str(answers[0]), str(answers[-1])
-    if response.strip() in (letter, name) or response[:2] in (f"{letter}.", f"{letter}:"):
+    name, letter, response = str(answers[0]), str(answers[-1]), response.strip()
+    if response in (letter, name) or response[:2] in (f"{letter}.", f"{letter}:"):
         return 1.0
     bare = _bare_statement(response)
     for opening in ("answer is:", "is:", "answer:"):
@@ -176,12 +179,14 @@ def choice_of_function(response: str, answers: Sequence[Any]) -> float:
 
 
 def last_letter_of_function(response: str, answers: Sequence[Any]) -> float:
-    """Return whether the last letter from A to J that stands alone is the right one, or the response states it otherwise.
+    """Return whether the right letter is the last one from A to J that stands alone, or the response states it otherwise.
 
-    The authors' later rule; it gives their recorded GPT-4 59.90 where the published figure is 37.06.
+    The authors' later rule, which looks at the first line that has such a letter; it gives their recorded GPT-4 52.28 where the
+    published figure is 37.06.
     """
     name, letter = str(answers[0]), str(answers[-1])
-    letters = re.findall(r"\b[A-J]\b", response)
+    lines = (re.findall(r"\b[A-J]\b", line) for line in response.split("\n"))
+    letters = next(filter(None, lines), [])
     if letters and letters[-1] == letter:
         return 1.0
     bare = _bare_statement(response)
