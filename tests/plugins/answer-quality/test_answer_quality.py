@@ -167,8 +167,34 @@ def test_squad_2_reads_an_empty_reference_as_unanswerable():
 
 
 def test_squad_2_gives_f1_to_two_texts_of_which_nothing_is_left():
-    assert score("the", "a!", rules="squad-2.0") == {"f1": 1.0, "exact_match": 1.0, "recall": 1.0, "contains": 0.0}
+    assert score("the", "a!", rules="squad-2.0") == ONE
     assert score("the", "Paris", rules="squad-2.0") == ZERO
+
+
+@pytest.mark.parametrize(
+    ("rules", "answers", "response", "f1", "exact_match"),
+    [  # of the benchmarks' own scripts
+        pytest.param("squad-2.0", ["-"], "", 1.0, 1.0, id="a reference of marks alone is none"),
+        pytest.param("squad-2.0", [""], "The.", 1.0, 1.0, id="nor is such a response an answer"),
+        pytest.param(
+            "squad-2.0", ["the", "cat"], "the", 0.0, 0.0, id="beside a reference with words it does not count"
+        ),
+        pytest.param("squad-2.0", ["the", "cat"], "a cat", 1.0, 1.0, id="a reference with words counts"),
+        pytest.param("hotpotqa", ["yes"], "Yes, both of them", 0.0, 0.0, id="more than yes"),
+        pytest.param("hotpotqa", ["yes"], "Yes.", 1.0, 1.0, id="yes"),
+        pytest.param("hotpotqa", ["No Doubt"], "no", 0.0, 0.0, id="no, where a name is right"),
+        pytest.param("hotpotqa", ["No Doubt"], "band No Doubt", 0.8, 0.0, id="a part of a name"),
+        pytest.param("hotpotqa", ["no", "No Doubt"], "doubt no", 1.0, 0.0, id="each reference for itself"),
+        pytest.param("triviaqa", ["well-known"], "well_known", 1.0, 1.0, id="marks are spaces"),
+        pytest.param("triviaqa", ["USA"], "U.S.A.", 0.0, 0.0, id="which parts letters"),
+        pytest.param("triviaqa", ["dont"], "don\u2019t", 0.0, 0.0, id="as single curly quotes do"),
+        pytest.param("triviaqa", ["rock n roll"], "Rock \u2018n\u2019 Roll", 1.0, 1.0, id="on both sides"),
+        pytest.param("triviaqa", ["\u201crock\u201d"], "rock", 0.0, 0.0, id="and double ones do not"),
+    ],
+)
+def test_the_rules_are_those_of_the_benchmark_s_script(rules, answers, response, f1, exact_match):
+    scores = score(answers, response, rules=rules)
+    assert (scores["f1"], scores["exact_match"]) == (pytest.approx(f1), exact_match)
 
 
 @pytest.mark.parametrize("option", ["contains", "tokens", "rules"])

@@ -6,17 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from context_bench.answers import NO_ANSWER, answer_of, gold, text_of
 from context_bench.records import Scores
-from context_bench_answer_quality.normalization import UNSPACED, character_tokens, word_tokens
+from context_bench_answer_quality.normalization import UNSPACED, character_tokens, spaced_marks, word_tokens
 
 Contains = Literal["substring", "word"]
 Tokens = Literal["words", "characters"]
-Rules = Literal["squad-1.1", "squad-2.0"]
+Rules = Literal["squad-1.1", "squad-2.0", "hotpotqa", "triviaqa"]
 
-_TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"words": word_tokens, "characters": character_tokens}
+Chosen = TypeVar("Chosen", bound=str)
+
+_VERDICTS = (["yes"], ["no"], ["noanswer"])
 _UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 _REMEMBERED_LENGTH = 2_000  # characters: gold answers are short, and a cache of books would cost more than it saves
 _SEARCHED_TOKENS = 12  # a reference of more tokens is compared by counting
@@ -37,8 +39,9 @@ class AnswerQuality:
     Args:
         contains: "word" finds the reference on word boundaries only, so that "no" is not in "know".
         tokens: "characters" makes each character of a script without spaces a token of its own.
-        rules: "squad-2.0" reads an empty reference as "there is no answer": right is then an empty response. It also
-            gives `f1` 1.0 where both texts are empty after normalisation, which v1.1 scores 0.0.
+        rules: Whose script scores. "squad-2.0" reads a reference of which normalisation leaves nothing as "there is no
+            answer": right is then a response of which it leaves nothing. "hotpotqa" gives yes and no the whole `f1` or none.
+            "triviaqa" parts words at punctuation, curly quotes too, where SQuAD deletes it.
 
     Raises:
         ValueError: An option has a value that does not exist.
@@ -55,6 +58,8 @@ class AnswerQuality:
         self.contains = _choice("contains", contains, get_args(Contains))
         self.tokens = _choice("tokens", tokens, get_args(Tokens))
         self.rules = _choice("rules", rules, get_args(Rules))
+        self._tokenize = _tokenizer(self.tokens, self.rules)
+        self._has_verdicts = self.rules == "hotpotqa"
 
     def fingerprint(self) -> dict[str, str]:
         """Every parameter that can change a score."""
@@ -66,15 +71,18 @@ class AnswerQuality:
         if response is None:
             return Scores({}, {"unscored": NO_ANSWER})
         _, texts, reason = gold(original)
+        tokenize = self._tokenize
+        if self.rules == "squad-2.0":
+            is_named = bool(texts) or _is_unanswerable(original)
+            texts = tuple(text for text in texts if tokenize(text.lower()))
+            if is_named and not texts:
+                return _all(float(not tokenize(response.lower())))
         if not texts:
-            if self.rules == "squad-2.0" and _is_unanswerable(original):
-                return _all(float(not response.strip()))
             return Scores({}, {"unscored": reason})
         if not response or response.isspace():
             return _all(0.0)
 
         lowered = response.lower()
-        tokenize = _TOKENIZERS[self.tokens]
         tokens = tokenize(lowered)
         counted: Counter[str] | None = None
         f1 = exact_match = recall = contains = 0.0
@@ -87,16 +95,30 @@ class AnswerQuality:
             else:
                 counted = Counter(tokens) if counted is None else counted
                 shared = _shared_by_count(counted, wanted)
+            if shared and self._has_verdicts and tokens != wanted and (tokens in _VERDICTS or wanted in _VERDICTS):
+                shared = 0
             if shared:
                 of_response, of_reference = shared / len(tokens), shared / len(wanted)
                 reference_f1 = 2 * of_response * of_reference / (of_response + of_reference)
                 f1 = reference_f1 if reference_f1 > f1 else f1  # max() would take a tenth of the whole time
                 recall = of_reference if of_reference > recall else recall
-            elif not tokens and not wanted and self.rules == "squad-2.0":
-                f1 = recall = 1.0
             if not contains and wanted_text in lowered:
                 contains = float(self.contains == "substring" or _on_word_boundaries(wanted_text, lowered))
         return {"f1": f1, "exact_match": exact_match, "recall": recall, "contains": contains}
+
+
+def _tokenizer(tokens: Tokens, rules: Rules) -> Callable[[str], list[str]]:
+    if rules == "triviaqa":
+        return _spaced_words if tokens == "words" else _spaced_characters
+    return word_tokens if tokens == "words" else character_tokens
+
+
+def _spaced_words(lowered: str) -> list[str]:
+    return word_tokens(spaced_marks(lowered))
+
+
+def _spaced_characters(lowered: str) -> list[str]:
+    return character_tokens(spaced_marks(lowered))
 
 
 def _is_unanswerable(original: Mapping[str, Any]) -> bool:
@@ -155,7 +177,7 @@ def _all(value: float) -> dict[str, float]:
     return dict.fromkeys(("f1", "exact_match", "recall", "contains"), value)
 
 
-def _choice(option: str, value: str, choices: tuple[str, ...]) -> str:
+def _choice(option: str, value: Chosen, choices: tuple[str, ...]) -> Chosen:
     if value not in choices:
         raise ValueError(f"AnswerQuality has no {option}={value!r}. Choose one of: {', '.join(choices)}.")
     return value
