@@ -323,7 +323,7 @@ RECORDS: dict[str, list[Record]] = {
             "id": n,
             "query": "Area of 3?",
             "answers": json.dumps([{"name": "area", "arguments": {"base": 3, "deep": {"a": [1]}}}]),
-            "tools": json.dumps([_TOOL]),
+            "tools": json.dumps([{"name": "area", "parameters": {"base": {"type": "int"}, "deep": {"type": "Dict"}}}]),
         }
         for n in (0, 1)
     ],

@@ -6,21 +6,31 @@ Patil et al., "The Berkeley Function Calling Leaderboard", https://gorilla.cs.be
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from context_bench_agents.arguments import is_accepted, is_described, standard
 from context_bench_agents.calls import FunctionCall, calls_of, parse_calls
 
-Expected = Mapping[str, Mapping[str, Sequence[Any]]]
+
+class Expected(NamedTuple):
+    """An expected call: the accepted values of each argument, and whether its types count.
+
+    They do not where a call was given as Python, since BFCL runs such a call and compares what it returns.
+    """
+
+    name: str
+    arguments: Mapping[str, Sequence[Any]]
+    has_types: bool = True
 
 
 class BFCLMatch:
     """1.0 where a response makes exactly the expected calls, in any order, else 0.0.
 
     Names have to agree, an argument that is not expected is wrong, and so is a missing one that may not be left out. Texts are
-    compared without case, white space and ``,./-_*^``; a whole number is accepted for a real one. Where no call is expected, a
-    response without calls is right.
+    compared without case, white space and ``,./-_*^``; a whole number is accepted for a real one. Where the example describes the
+    function (``tools``), an argument has to be of its type. Where no call is expected, a response without calls is right; where
+    only ``relevance`` counts, any call is.
 
     Score keys: ``bfcl_ast``.
     """
@@ -31,17 +41,22 @@ class BFCLMatch:
         """Score one response.
 
         Args:
-            original: The example: ``ground_truth``, a list of expected calls or of calls as texts.
+            original: The example: ``ground_truth``, a list of expected calls or of calls as texts, and ``tools``, the functions;
+                or ``relevance``, which is true where any call is right.
             processed: The output: ``response`` with calls as Python or JSON, or ``tool_calls``.
 
         Returns:
             ``{"bfcl_ast": 0.0 or 1.0}``; ``{}`` where the expected calls are not known, or there is no response.
         """
-        expected = expected_calls(original.get("ground_truth"))
-        if expected is None or (not isinstance(processed.get("response"), str) and not processed.get("tool_calls")):
+        if not isinstance(processed.get("response"), str) and not processed.get("tool_calls"):
             return {}
         calls = calls_of(processed) or []
-        return {"bfcl_ast": float(len(calls) == len(expected) and _all_match(calls, expected))}
+        if original.get("relevance"):
+            return {"bfcl_ast": float(bool(calls))}
+        expected = expected_calls(original.get("ground_truth"))
+        if expected is None:
+            return {}
+        return {"bfcl_ast": float(_all_match(calls, expected, _described(original.get("tools"))))}
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score: there is none."""
@@ -55,12 +70,13 @@ def expected_calls(ground_truth: Any) -> list[Expected] | None:
     found: list[Expected] = []
     for each in ground_truth:
         if isinstance(each, Mapping):
-            found.append(each)
+            [(name, arguments)] = each.items()
+            found.append(Expected(name, arguments))
             continue
         calls = parse_calls(each) if isinstance(each, str) else None
         if not calls:
             return None
-        found.extend({call.name: {name: [accepted(value)] for name, value in call.arguments.items()}} for call in calls)
+        found += [Expected(call.name, {k: [accepted(v)] for k, v in call.arguments.items()}, False) for call in calls]
     return found
 
 
@@ -71,15 +87,31 @@ def accepted(value: Any) -> Any:
     return [accepted(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def written(expected: Expected) -> str:
-    """Return an expected call as Python, with the first of its accepted values.
+def right_reply(expected: Sequence[Expected], tools: Any) -> str | None:
+    """Return calls as Python that are right, each with the first of its accepted values; None where none are.
 
-    >>> written({"area": {"base": [10], "unit": ["", "cm"]}})
+    None are where the release contradicts itself: a function needs an argument of which no value is accepted, say.
+    """
+    described = _described(tools)
+    reply = f"[{', '.join(written(each, described.get(each.name)) for each in expected)}]" if expected else ""
+    return reply if _all_match(parse_calls(reply) or [], expected, described) else None
+
+
+def written(expected: Expected, described: Mapping[str, Any] | None = None) -> str:
+    """Return an expected call as Python, with the first of its accepted values, and without what may be left out.
+
+    >>> written(Expected("area", {"base": [10], "unit": ["", "cm"]}))
     'area(base=10)'
     """
-    [(name, arguments)] = expected.items()
-    given = {key: values[0] for key, values in arguments.items() if values and values[0] != ""}
-    return f"{name}({', '.join(f'{key}={_plain(value)!r}' for key, value in given.items())})"
+    needed = (described or {}).get("required") or ()
+    known = described["properties"] if described and expected.has_types else expected.arguments
+    given = dict[str, Any]()
+    for name, values in expected.arguments.items():
+        if name in needed:
+            given[name] = next((value for value in values if value != ""), "")
+        elif values and values[0] != "" and (name in known or "" not in values):
+            given[name] = values[0]
+    return f"{expected.name}({', '.join(f'{name}={_plain(value)!r}' for name, value in given.items())})"
 
 
 def _plain(value: Any) -> Any:
@@ -89,28 +121,51 @@ def _plain(value: Any) -> Any:
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _all_match(calls: Sequence[FunctionCall], expected: Sequence[Expected]) -> bool:
-    """Whether the calls can be paired with the expected ones, each once (augmenting paths, as there may be many)."""
-    fits = [[_matches(call, each) for each in expected] for call in calls]
-    partner: dict[int, int] = {}
+def _described(tools: Any) -> dict[str, Mapping[str, Any]]:
+    """Return what the functions tell of their parameters, by name, of those that tell it as BFCL does."""
+    functions = [each.get("function", each) for each in tools or () if isinstance(each, Mapping)]
+    return {
+        function["name"]: function["parameters"]
+        for function in functions
+        if isinstance(function.get("parameters"), Mapping)
+        and function["parameters"].get("type") == "dict"
+        and isinstance(function["parameters"].get("properties"), Mapping)
+    }
 
-    def pair(call: int, seen: set[int]) -> bool:
-        for each in range(len(expected)):
-            if fits[call][each] and each not in seen:
-                seen.add(each)
-                if each not in partner or pair(partner[each], seen):
-                    partner[each] = call
-                    return True
+
+def _all_match(
+    calls: Sequence[FunctionCall], expected: Sequence[Expected], described: Mapping[str, Mapping[str, Any]]
+) -> bool:
+    """Whether each expected call, in turn, finds a call that it fits and that no other has taken, and none is left."""
+    left = list(calls)
+    for each in expected:
+        fits = (place for place, call in enumerate(left) if _matches(call, each, described.get(each.name)))
+        place = next(fits, None)
+        if place is None:
+            return False
+        del left[place]
+    return not left
+
+
+def _matches(call: FunctionCall, expected: Expected, described: Mapping[str, Any] | None) -> bool:
+    if call.name not in (expected.name, expected.name.replace(".", "_")):
         return False
-
-    return all(pair(call, set()) for call in range(len(calls)))
-
-
-def _matches(call: FunctionCall, expected: Expected) -> bool:
-    [(name, arguments)] = expected.items()
-    if call.name not in (name, name.replace(".", "_")):
+    if described is None or not expected.has_types:
+        return _table_matches(call.arguments, expected.arguments)
+    properties = described["properties"]
+    if any(name not in call.arguments for name in described.get("required") or ()):
         return False
-    return _table_matches(call.arguments, arguments)
+    if any(name not in properties or name not in expected.arguments for name in call.arguments):
+        return False
+    if any("" not in values for name, values in expected.arguments.items() if name not in call.arguments):
+        return False
+    return all(_fits(value, expected.arguments[name], properties[name]) for name, value in call.arguments.items())
+
+
+def _fits(value: Any, answers: Sequence[Any], parameter: Any) -> bool:
+    if is_described(parameter):
+        return is_accepted(value, answers, parameter)
+    return any(_equal(value, answer) for answer in answers)
 
 
 def _table_matches(given: Mapping[str, Any], expected: Mapping[str, Sequence[Any]]) -> bool:
@@ -129,18 +184,12 @@ def _equal(given: Any, value: Any) -> bool:
         if not isinstance(given, list | tuple) or len(given) != len(value):
             return False
         return all(_equal(ours, theirs) for ours, theirs in zip(given, value, strict=True))
-    if isinstance(value, str) and isinstance(given, str):
-        return _bare(given) == _bare(value)
-    if isinstance(value, bool) or isinstance(given, bool):
-        return isinstance(value, bool) and isinstance(given, bool) and given == value
-    if isinstance(value, int | float) and isinstance(given, int | float):
-        return given == value
-    return bool(given == value)
+    if isinstance(value, bool):
+        return given is value or given == str(value).lower()  # as Java and JavaScript write it
+    if isinstance(given, bool):
+        return False
+    return bool(standard(given) == standard(value))
 
 
 def _listed(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else [value]
-
-
-def _bare(text: str) -> str:
-    return re.sub(r"[ \,\.\/\-\_\*\^]", "", text).lower().replace("'", '"')

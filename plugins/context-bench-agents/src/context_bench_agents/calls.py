@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import ast
 import json
+import math
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 _LANGUAGE = re.compile(r"\A(?:[\w.+-]*[^\S\n]*\n|[a-zA-Z]+(?=[\s\[{]))")
 _LONGEST = 100_000
+_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: lambda base, power: math.pow(base, power) if abs(power) > 64 or abs(base) > 1e9 else base**power,
+}
 
 
 class FunctionCall(NamedTuple):
@@ -43,7 +54,7 @@ def parse_calls(text: str) -> list[FunctionCall] | None:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    yield text
+    yield text.strip("`\n ")
     yield from (_LANGUAGE.sub("", fenced).strip() for fenced in text.split("```")[1:-1:2])
     start, end = text.find("["), text.rfind("]")
     if 0 <= start < end:
@@ -100,21 +111,39 @@ def _from_python(text: str) -> list[FunctionCall]:
 
 
 def _of_node(node: ast.expr) -> FunctionCall:
-    if not isinstance(node, ast.Call) or node.args or any(keyword.arg is None for keyword in node.keywords):
-        raise ValueError("no call with named arguments")
-    return FunctionCall(ast.unparse(node.func), {str(each.arg): _value(each.value) for each in node.keywords})
+    """Return a call; arguments without a name are left out, as BFCL does."""
+    if not isinstance(node, ast.Call):
+        raise ValueError("no call")
+    return FunctionCall(ast.unparse(node.func), {each.arg or "**": _value(each.value) for each in node.keywords})
 
 
 def _value(node: ast.expr) -> Any:
-    """Return a literal, a quotient of numbers, or anything else as its source."""
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        pass
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        left, right = _value(node.left), _value(node.right)
-        if isinstance(left, int | float) and isinstance(right, int | float) and right:
-            return left / right
-    if isinstance(node, ast.List | ast.Tuple):
+    """Return what BFCL reads as the value of an argument: a literal, arithmetic, a call, or a variable's name."""
+    if isinstance(node, ast.Name | ast.Subscript) or (isinstance(node, ast.Call) and not node.keywords):
+        return ast.unparse(node)
+    if isinstance(node, ast.Call):
+        return dict([_of_node(node)])
+    if isinstance(node, ast.List):
         return [_value(each) for each in node.elts]
-    return {"true": True, "false": False, "null": None}.get(ast.unparse(node), ast.unparse(node))
+    if isinstance(node, ast.Tuple):
+        return tuple(_value(each) for each in node.elts)
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        try:
+            return {_value(key): _value(value) for key, value in zip(node.keys, node.values, strict=True) if key}
+        except TypeError:
+            raise ValueError("a key that cannot be one") from None
+    if isinstance(node, ast.BinOp):
+        return _result(node)
+    return ast.literal_eval(node)
+
+
+def _result(node: ast.BinOp) -> Any:
+    """Return the result of arithmetic with numbers, or of two texts put together."""
+    left, right = _value(node.left), _value(node.right)
+    both = {type(left), type(right)}
+    if type(node.op) in _OPERATORS and (both <= {int, float} or (both == {str} and isinstance(node.op, ast.Add))):
+        try:
+            return _OPERATORS[type(node.op)](left, right)
+        except ArithmeticError:
+            pass
+    raise ValueError("no arithmetic that can be done")

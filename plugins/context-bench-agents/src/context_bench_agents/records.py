@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from context_bench_agents.bfcl import accepted, expected_calls, written
+from context_bench_agents.bfcl import accepted, expected_calls, right_reply
 from context_bench_huggingface import FIRST, Row
 from context_bench_huggingface.columns import identity_of, text_in, text_of, texts_of
 
@@ -19,7 +19,7 @@ def bfcl(record: Record, row: Row = FIRST) -> Example:
     """Return a BFCL example: the functions as context, the first turn of the user as question.
 
     The expected calls stand in a file of their own (the table ``answers``), in older categories in the record itself. Where no
-    function fits (irrelevance), none is expected.
+    function fits (irrelevance), none is expected; where only relevance counts (live_relevance), any call is right.
     """
     messages = _first_turn(record["question"])
     system = "\n".join(each["content"] for each in messages if each["role"] == "system")
@@ -29,19 +29,19 @@ def bfcl(record: Record, row: Row = FIRST) -> Example:
     return {
         "id": record["id"],
         **_asked("\n".join(each["content"] for each in messages if each["role"] != "system"), tools, system),
-        **_gold(truth),
+        **({"relevance": True} if record["id"].startswith("live_relevance") else _gold(truth, tools)),
     }
 
 
 def apigen(record: Record, row: Row = FIRST) -> Example:
     """Return an APIGen example: the tools as context, the query as question."""
-    tools = record["tools"]
+    tools = json.loads(record["tools"]) if isinstance(record["tools"], str) else record["tools"]
     calls = json.loads(record["answers"]) if isinstance(record["answers"], str) else record["answers"]
     expected = [{call["name"]: {key: [accepted(value)] for key, value in call["arguments"].items()}} for call in calls]
     return {
         "id": identity_of(record, row, "id"),
-        **_asked(text_in(record, "query"), json.loads(tools) if isinstance(tools, str) else tools),
-        **_gold(expected),
+        **_asked(text_in(record, "query"), tools),
+        **_gold(expected, tools),
     }
 
 
@@ -83,11 +83,12 @@ def _asked(request: str, tools: Any, system: str = "") -> Example:
     return {"context": context, "question": request, "tools": tools}
 
 
-def _gold(truth: Any) -> Example:
+def _gold(truth: Any, tools: Any) -> Example:
     expected = expected_calls(truth)
     if expected is None:
         return {} if truth is None else {"expected_result": truth}
-    return {"answer": f"[{', '.join(map(written, expected))}]" if expected else "", "ground_truth": expected}
+    answer = right_reply(expected, tools)
+    return {**({} if answer is None else {"answer": answer}), "ground_truth": list(truth)}
 
 
 def _names(record: Record, name: str) -> list[str]:
