@@ -37,7 +37,7 @@ TEST_TOOLS = ["pytest", "hypothesis"]
 PORTABLE = ["-m", "not one_python"]
 IN_CI = bool(os.environ.get("CI"))
 FOUND = "CONTEXT_BENCH_PYTHONS"
-SHARES = 3
+SHARES_ALONE, SHARES_TOGETHER = 3, 2
 PART = re.compile(r"^nox > (plugin\(\S+\))$", re.MULTILINE)
 
 
@@ -90,8 +90,9 @@ def check(session: nox.Session) -> None:
     """Everything that must be green, sessions side by side."""
     if IN_CI and MISSING:
         session.error(f"This machine has no Python {', '.join(MISSING)}; CI runs on all of {', '.join(SUPPORTED)}.")
-    jobs = ["e2e", f"plugins-{MAIN}", f"tests-{MAIN}"]  # what takes longest first
-    jobs += [f"each_alone(share={share})" for share in range(1, SHARES + 1)]
+    shares = [f"plugins_share(share={share})" for share in range(1, SHARES_TOGETHER + 1)]
+    jobs = ["e2e", *shares, f"tests-{MAIN}"]  # what takes longest first
+    jobs += [f"each_alone(share={share})" for share in range(1, SHARES_ALONE + 1)]
     jobs += [f"{name}-{python}" for python in PYTHONS if python != MAIN for name in ("tests", "plugins")]
     jobs += [*(f"heavy({name})" for name in HEAVY), "docs", "types", "minimums", "lint", "imports", "alone"]
     run_nox("build", {FOUND: " ".join(HERE)})
@@ -239,9 +240,21 @@ def tests(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def plugins(session: nox.Session) -> None:
     """The tests of all plugins together."""
+    run_together(session, *what_depends_on(session.python))
+
+
+@nox.session(python=MAIN)
+@nox.parametrize("share", range(1, SHARES_TOGETHER + 1))
+def plugins_share(session: nox.Session, share: int) -> None:
+    """A share of the files of these tests, with every case: on the main Python the shares go side by side."""
+    run_together(session, "--share", f"{share}/{SHARES_TOGETHER}")
+
+
+def run_together(session: nox.Session, *arguments: str) -> None:
+    """Run the tests of plugins where all of them are installed."""
     install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, *oracles_of(*PLUGINS))
-    run_tests(session, *what_depends_on(session.python), "tests/plugins", *session.posargs)
+    run_tests(session, *arguments, "tests/plugins", *session.posargs)
 
 
 @nox.session(python=MAIN)
@@ -255,11 +268,11 @@ def plugin(session: nox.Session, name: str) -> None:
 
 
 @nox.session(python=MAIN)
-@nox.parametrize("share", range(1, SHARES + 1))
+@nox.parametrize("share", range(1, SHARES_ALONE + 1))
 def each_alone(session: nox.Session, share: int) -> None:
     """A share of the plugins, each alone: one environment, out of which each time what the next one does not need is taken."""
     failed = []
-    for name in PLUGINS[share - 1 :: SHARES]:
+    for name in PLUGINS[share - 1 :: SHARES_ALONE]:
         session.log(f"plugin({name})")
         try:
             run_alone(session, name)

@@ -29,7 +29,8 @@ if find_spec("hypothesis") and "CI" not in os.environ:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that keep a second Python from going through every table again."""
+    """Add the options that keep a second Python from going through every table again, and one for a part of the files."""
+    parser.addoption("--share", metavar="K/N", help="run the K-th of N shares of the files")
     parser.addoption("--cases", type=int, metavar="N", help="run at most N cases of each test")
     parser.addoption("--of-each-file", type=int, metavar="N", help="run at most N tests of each file")
 
@@ -44,7 +45,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is over the numbers asked for: of the cases of a test, then of the tests of a file."""
+    """Leave out other shares' files and what is over the numbers asked for: of a test's cases, then of a file's tests."""
+    if share := config.getoption("--share"):
+        number, shares = map(int, share.split("/"))
+        files = set(sorted({item.path for item in items})[number - 1 :: shares])
+        config.hook.pytest_deselected(items=[item for item in items if item.path not in files])
+        items[:] = [item for item in items if item.path in files]
     for option, place in (("--cases", _test_of), ("--of-each-file", _file_of)):
         most = config.getoption(option)
         if not most:
