@@ -112,7 +112,10 @@ def test_the_last_of_several_bare_answers_counts_on_demand():
     ("response", "letter"),
     [
         ("The answer is (C). The answer is (D).", "C"),
-        ("Answer: A\nAnswer: B", "B"),
+        ("Answer: A\nAnswer: B", "A"),
+        ("Answer: A, Answer: B\nAnswer: C", "B"),
+        ("Answer:\nD. Answer: E", "D"),
+        ("Answer: Answer:E", "E"),
         ("20 A", "A"),
         ("nothing", None),
     ],

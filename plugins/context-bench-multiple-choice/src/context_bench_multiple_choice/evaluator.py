@@ -15,7 +15,7 @@ from context_bench_multiple_choice.names import same_text
 
 _STEPS = (
     re.compile(r"answer is \(?([A-J])\)?"),
-    re.compile(r"[aA]nswer:\s*([A-J])"),
+    re.compile(r"(?=[aA]nswer:\s*([A-J]))"),
 )
 _LAST = re.compile(r"\b[A-J]\b")
 
@@ -96,8 +96,9 @@ class MultipleChoiceAccuracy:
 def mmlu_pro_letter(response: str) -> str | None:
     """The letter that the MMLU-Pro leaderboard takes from a response.
 
-    The *first* "answer is (X)"; without one, the last "Answer: X"; without that, the last capital letter that is a word. The
-    leaderboard's published predictions follow these steps, and so share their errors: "20 A" answers A.
+    The *first* "answer is (X)"; without one, the last "Answer: X" of the first line that has one; without that, the last
+    capital letter that is a word. The leaderboard's published predictions follow these steps, and so share their errors:
+    "20 A" answers A.
 
     Source: `evaluate_from_api.py` of TIGER-AI-Lab/MMLU-Pro.
 
@@ -108,7 +109,9 @@ def mmlu_pro_letter(response: str) -> str | None:
     """
     if found := _STEPS[0].search(response):
         return found[1]
-    if several := _STEPS[1].findall(response):
-        return str(several[-1])
+    if several := list(_STEPS[1].finditer(response)):
+        line_end = response.find("\n", several[0].start())
+        in_line = [one for one in several if line_end < 0 or one.start() < line_end]
+        return in_line[-1][1]
     letters = _LAST.findall(response)
     return str(letters[-1]) if letters else None
