@@ -22,6 +22,7 @@ from context_bench_long_context.summary_overlap import rouge_l
         ("passage_count", ["7"], "7", 1.0),
         ("lcc", ["x = 1"], "# comment\nx = 1", 1.0),
         ("gov_report", ["the cat sat."], "zzz", 0.0),
+        ("trec_e", ["City"], "City\nState", 1.0),
     ],
 )
 def test_each_task_of_longbench_has_its_metric(task, answers, response, score):
@@ -94,17 +95,27 @@ def test_options_are_shown_to_the_model():
     assert example["correct_letter"] == "C"
 
 
+@pytest.mark.parametrize("named", ["qasper", "qasper_e"])
+def test_a_record_of_longbench_e_is_of_the_task_that_it_is_taken_from(named):
+    record = {"_id": "x", "dataset": named, "context": "c", "input": "Who?", "answers": ["Ann"], "length": 9000}
+    example = records.longbench(record, Row(0, "qasper_e"))
+    assert (example["task"], example["length"]) == ("qasper", 9000)
+    assert example["question"].startswith("Answer the question from the text")
+
+
 def test_a_needle_stands_where_the_id_says():
     needle = {
         "id": "1",
         "needle": "{CHAR} lives next to {1}.",
-        "questions": {"onehop": "Who has been to {2}?"},
+        "questions": {"onehop": "Who has been to {2}?", "twohop": "Who has been to {3}?"},
         "character_set": ["Ann", "Bob", "Cem"],
-        "tests": {f"T{n}": {"input_args": ["the opera", f"Dresden {n}"]} for n in range(40)},
+        "tests": {f"T{n}": {"input_args": ["the opera", f"Dresden {n}", "Saxony"]} for n in range(40)},
     }
     book = {"0": {"text": "\n".join(f"line {n}" for n in range(100))}}
     examples = list(records.nolima(needle, Row(0, "", "", {"book": book})))
-    assert len(examples) == 40
+    assert [example["id"] for example in examples] == [f"1_T{n}{hops}" for hops in ("", "_twohop") for n in range(40)]
+    assert {example["question"] for example in examples[40:]} == {"Who has been to Saxony?"}
+    assert {example["question_type"] for example in examples[40:]} == {"twohop"}
     assert {example["answer"] for example in examples} == {"Ann", "Bob", "Cem"}
     assert {example["depth"] for example in examples} == {0.0, 0.25, 0.5, 0.75, 1.0}
     for example in examples:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from itertools import product
 from typing import Any
 
 from context_bench_huggingface import FIRST, Row
@@ -49,8 +50,8 @@ _INFINITE = {
 
 
 def longbench(record: Record, row: Row = FIRST) -> Example:
-    """Return a LongBench example; its task decides the metric."""
-    task = text_in(record, "dataset")
+    """Return a LongBench example; its task decides the metric. A task of LongBench-E is that of LongBench."""
+    task = text_in(record, "dataset").removesuffix("_e")
     asked = text_of(record.get("input"), "input") or ""
     question = "\n\n".join(filter(None, [_ASKS.get(task, _SHORT), asked.strip()]))
     answers = [answer for answer in texts_of(record["answers"], "answers") if answer.strip()]
@@ -111,17 +112,17 @@ def infinitebench(record: Record, row: Row = FIRST) -> Example:
 
 
 def nolima(record: Record, row: Row = FIRST) -> Iterator[Example]:
-    """Yield the examples of a needle set of NoLiMa: a needle for each test, in a book of the table ``book``.
+    """Yield the examples of a needle set of NoLiMa: each question with each test, in a book of the table ``book``.
 
-    Character and depth follow from the example's id, the same in every process. Questions are those of one hop; the needle
+    Questions of one hop come first. Character and depth follow from the example's id, the same in every process; the needle
     stands between two lines of the book.
     """
     lines = [line for record in row.tables["book"].values() for line in record["text"].splitlines()]
     characters = texts_of(record["character_set"], "character_set")
-    for test, settings in record["tests"].items():
-        if not settings:
-            continue
-        identity = f"{identity_of(record, row, 'id')}_{test}"
+    asked = sorted((kind, question) for kind, question in record["questions"].items() if question)
+    tests = [(test, settings) for test, settings in record["tests"].items() if settings]
+    for (kind, question), (test, settings) in product(asked, tests):
+        identity = f"{identity_of(record, row, 'id')}_{test}" + ("" if kind == "onehop" else f"_{kind}")
         digest = sha256(identity.encode()).digest()
         character = characters[digest[0] % len(characters)]
         depth = DEPTHS[digest[1] % len(DEPTHS)]
@@ -131,8 +132,9 @@ def nolima(record: Record, row: Row = FIRST) -> Iterator[Example]:
         yield {
             "id": identity,
             "context": "\n".join([*lines[:place], needle, *lines[place:]]),
-            "question": _filled(record["questions"]["onehop"], arguments),
+            "question": _filled(question, arguments).replace("{CHAR}", character),
             "answer": character,
+            "question_type": kind,
             "depth": depth,
             "needle": needle,
             "reasoning_type": record.get("reasoning_type"),
