@@ -71,6 +71,7 @@ def test_exact_match_trims_nothing_and_lists_its_categories() -> None:
         ("...", "", 1.0),
         ("word", "", 0.0),
         ("", "word", 0.0),
+        ("fill in the ___ here", "one two three four five", 1.0),
     ],
 )
 def test_word_counts_match(candidate: str, reference: str, expected: float) -> None:
@@ -131,14 +132,30 @@ def test_specificity_is_the_mean_of_its_parts() -> None:
     assert scores(Specificity(parity="arthur").run([specific])) == [pytest.approx(0.99)]
 
 
+def test_the_predecessor_s_specificity_cuts_words_as_it_did() -> None:
+    """0.33 times the sum of its three parts, by its code and wordfreq; there are no names and numbers to find."""
+    from wordfreq import word_frequency
+
+    [result] = Specificity(parity="arthur").run(["Zebras/quaggas well-known _ graze"])
+    frequencies = [word_frequency(word, "en") for word in ("Zebras", "quaggas", "wellknown", "_", "graze")]
+    rarity = min(1.0, max(0.0, 2.0 - sum(min(0.001, each) for each in frequencies) / 5 / 0.0004))
+    assert result.details["vagueness"] == pytest.approx(1.0)
+    assert result.details["rarity"] == pytest.approx(rarity)
+    [result] = Specificity(parity="arthur").run(["The ___ cats graze on some wide plains by old rivers"])
+    assert result.details["vagueness"] == pytest.approx((11 - 1) / 11 / 0.2 - 4)
+
+
 @pytest.mark.parametrize(
     ("text", "ours", "arthur"),
     [
         ("awesome", 0, 1),
         ("Some", 1, 1),
         ("most", 1, 2),
-        ("a kind of magic, sort of", 2, 2),
-        ("mankind of old", 0, 1),
+        ("a kind of magic, sort of", 2, 0),
+        ("mankind of old", 0, 0),
+        ("It is almost sure, I may add.", 2, 5),  # "most" is in its list twice
+        ("Leastways dislike badgers", 0, 3),
+        ("Perhaps several possibly various", 4, 0),
         ("", 0, 0),
     ],
 )

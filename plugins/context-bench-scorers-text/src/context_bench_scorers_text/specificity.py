@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from context_bench_scorers import Category, Scorer, ScoreResult
 from context_bench_scorers_text.parity import is_arthur
-from context_bench_scorers_text.words import sentences_of, words_of
+from context_bench_scorers_text.words import counted_words, sentences_of, words_of
 
 _EMPTY = Category("empty", "the text has no words")
 _MOST_FREQUENT = 0.001
@@ -18,9 +18,10 @@ possibly probably several some somehow something sometimes somewhat stuff thing 
 VAGUE_WORDS = frozenset(_VAGUE_WORDS_TEXT.split())
 """Words that leave open how much, how often, or what."""
 _ARTHUR_VAGUE = (
-    "few", "about", "almost", "approximately", "around", "generally", "many", "might", "most", "most", "often", "perhaps",
-    "possibly", "probably", "several", "some", "somewhat", "sometimes", "sort of", "kind of", "usually", "various", "maybe",
+    "around", "about", "almost", "basically", "approximately", "nearly", "roughly", "some", "most", "least", "good", "bad",
+    "nice", "great", "may", "could", "certain", "most", "might", "usually", "typically", "like", "sure",
 )  # fmt: skip
+_ARTHUR_MARKS = re.compile(r"[^\w\s'/]")
 _VAGUE_PHRASES = re.compile(r"\b(?:kind|sort) of\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<!\d)\d(?:[\d.,:/]{0,1000}\d)?(?:st|nd|rd|th|%)?\b")
 _NUMBER_WORDS_TEXT = """
@@ -39,8 +40,9 @@ class Specificity(Scorer):
     are those of `wordfreq`; names are found by their capitals. A text without words has no score.
 
     Args:
-        parity: ``"arthur"`` weighs each part with 0.33, so that 0.99 is the most, and finds vague words inside of others,
-            as the predecessor did: "some" in "awesome".
+        parity: ``"arthur"`` weighs each part with 0.33, so that 0.99 is the most, has the predecessor's list of vague words and
+            finds them inside of others, "some" in "awesome", and cuts words as it did. Names and numbers, for which it took
+            NLTK's tagger, are found as ever.
     """
 
     def __init__(self, *, parity: str | None = None) -> None:
@@ -69,7 +71,7 @@ class Specificity(Scorer):
 
     def get_mean_word_freq(self, text: str) -> float:
         """Return the mean frequency of the words in English, each at most 0.001; 0.001 for a text without words."""
-        words = words_of(text)
+        words = _ARTHUR_MARKS.sub("", text).replace("/", " ").split() if self._is_arthur else words_of(text)
         if not words:
             return _MOST_FREQUENT
         return sum(min(_MOST_FREQUENT, _frequency(word.lower())) for word in words) / len(words)
@@ -96,7 +98,7 @@ class Specificity(Scorer):
         return numbers + sum(_names(sentence) for sentence in sentences_of(text))
 
     def _result(self, text: str) -> ScoreResult:
-        count = len(words_of(text))
+        count = len(counted_words(text) if self._is_arthur else words_of(text))
         if not count:
             return ScoreResult(None, _EMPTY)
         precise = (count - self.get_num_vague_words(text)) / count

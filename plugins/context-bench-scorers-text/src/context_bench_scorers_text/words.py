@@ -25,12 +25,14 @@ def words_of(text: str) -> list[str]:
 
 
 def counted_words(text: str) -> list[str]:
-    """Return what stands between white space, without punctuation but for the apostrophe of contractions.
+    """Return what stands between white space, without punctuation but for the apostrophe of contractions and underscores.
+
+    They are as many as textstat's ``lexicon_count`` counts.
 
     >>> counted_words("It's 9.30 - well ...")
     ["It's", '930', 'well']
     """
-    plain = re.sub(r"[^\w\s'’]|_", "", text)
+    plain = re.sub(r"[^\w\s'’]", "", text)
     plain = re.sub(r"(?<![^\W_])['’]|['’](?![^\W_])", "", plain)
     return plain.split()
 
