@@ -235,6 +235,17 @@ def test_a_text_field_that_no_row_has_is_told(fields: list[str], unseen: list[st
     assert [line for line in told if "text field" in line] == said
 
 
+@pytest.mark.parametrize(
+    ("inputs", "unseen"), [(["note"], []), (["note", "nosuch"], ["nosuch"])], ids=["there", "nowhere"]
+)
+def test_a_further_input_that_no_example_has_is_told(inputs: list[str], unseen: list[str]) -> None:
+    told: list[str] = []
+    rows = [{"context": "one"}, {"context": "two", "note": "n"}]
+    evaluate(lambda example: "a", rows, evaluators=[], inputs=inputs, on_warning=told.append)
+    said = [f"No example and no output has the field {name!r}, so --input shows systems nothing." for name in unseen]
+    assert [line for line in told if "--input" in line] == said
+
+
 @pytest.mark.filterwarnings("error")
 def test_where_warnings_are_errors_a_late_one_costs_no_row(capsys: pytest.CaptureFixture[str]) -> None:
     result = evaluate(

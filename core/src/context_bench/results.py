@@ -340,14 +340,11 @@ def _compared(result: EvalResult) -> Iterator[str]:
     yield f"tokens saved: prompt tokens as the model's endpoint reports them, against {baseline}."
     yield from (f"{system} is held against {other}." for system, other in others.items() if system != other)
     for system, how in result.config.get("unpaired", {}).items():  # what it saves is not its own doing alone
-        own, theirs = (", ".join(f"{name} {_value(pair[side])}" for name, pair in how.items()) for side in (0, 1))
+        told = {name: ["unset" if one is None else one_line(str(one)) for one in pair] for name, pair in how.items()}
+        own, theirs = (", ".join(f"{name} {pair[side]}" for name, pair in told.items()) for side in (0, 1))
         yield f"Not paired: {system} is asked with {own}, {others.get(system, baseline)} with {theirs}."
     if missing:
         yield f"Rows left out of that, because they or their baseline's report no prompt tokens: {_rows(missing)}."
-
-
-def _value(asked: Any) -> str:
-    return "unset" if asked is None else one_line(str(asked))
 
 
 def _billed(result: EvalResult) -> Iterator[str]:
@@ -395,10 +392,6 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _money(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else "never"
-
-
 def _seconds(value: float) -> str:
     if value == 0:
         return "0 s"
@@ -411,7 +404,7 @@ _FORMS = {
     "score": lambda value: f"{value:.4f}",
     "percent": lambda value: f"{100 * value:.1f} %",
     "count": lambda value: f"{value:.0f}",
-    "money": _money,
+    "money": lambda value: f"{value:.4g}" if math.isfinite(value) else "never",
     "factor": lambda value: f"{value:.3g}x",
     "seconds": _seconds,
     "number": _number,

@@ -98,7 +98,9 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
         ),
         (["-s", "replay:field", "-d", "rows.jsonl"], "'field' is no option: write key=value"),
         (["-s", "replay:", "-d", "rows.jsonl"], "ends with a colon"),
-        (["-s", "=replay", "-d", "rows.jsonl"], "names no system"),
+        (["-s", "=replay", "-d", "rows.jsonl"], "has no label before the equals sign"),
+        (["-s", "", "-d", "rows.jsonl"], "The system '' names no system"),
+        (["-s", "replay", "-d", "hf:"], "The dataset 'hf:' ends with a colon, but has nothing behind it"),
         (["-s", "replay", "-d", "missing.jsonl"], "missing.jsonl"),
         (["-s", "replay", "-d", "rows.parquet"], "There is no file rows.parquet|No dataset is called 'rows.parquet'"),
         (["-s", "replay", "-d", "rows.jsonl", "--evaluators", "rogue"], "No evaluator is called 'rogue'"),
@@ -125,6 +127,8 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
             "No reporter is called 'tabel'. Did you mean 'table'",
         ),
         (["-s", "replay"], "no dataset"),
+        (["-s", "replay", "-d", "rows.jsonl", "--model", "m"], "--model is given, but no --proxy"),
+        (["-s", "replay", "-d", "rows.jsonl", "--lock-file", "x.lock"], "x.lock is given without --locked"),
         (["-d", "rows.jsonl"], "no system to measure"),
         (["-s", "replay", "-d", "rows.jsonl", "--frobnicate"], "No such option"),
         (["-s", "replay", "-d", "rows.jsonl", "-n", "0"], "-n is 0, but must be a whole number above zero"),
@@ -313,5 +317,5 @@ def test_more_samples_than_a_run_can_hold_are_refused_before_the_first(
     asked = ["run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--samples", "1025"]
     done = context_bench(*asked)
     assert done.code == 2
-    assert "1024 samples. Split it into several runs." in " ".join(done.err.split())
+    assert "at most 1,024 samples of each example, not 1,025. Split it into several runs." in " ".join(done.err.split())
     assert not (tmp_path / "runs").exists()

@@ -13,6 +13,7 @@ from attrs import evolve
 
 from context_bench import evaluate
 from context_bench.bench.parameters import AbsentObject, Examples, parse_dataset, parse_system
+from context_bench.bench.project import project_request
 from context_bench.bench.requests import PARAMETERS, Request, absent
 from context_bench.bench.runs import resume
 from context_bench.cli import execute
@@ -201,6 +202,14 @@ def test_the_signature_of_evaluate_is_that_of_the_request() -> None:
         ({"also": [3]}, "also is .*, but must be a list of names"),
         ({"limit": 1, "sample": 1}, "-n and --sample exclude each other"),
         ({"keep_examples": "yes"}, "keep_examples is 'yes', but must be true or false"),
+        ({"samples": 1025}, "A run holds at most 1,024 samples of each example, not 1,025"),
+        ({"systems": ["replay"] * 1025}, "A run holds at most 1,024 systems, not 1,025"),
+        ({"datasets": ["toy"] * 1025}, "A run holds at most 1,024 datasets, not 1,025"),
+        ({"requests_per_minute": 1e-300}, "requests_per_minute is 1e-300, but must be a number, 0.001 at least"),
+        ({"tokens_per_minute": 0}, "tokens_per_minute is 0, but must be a number, 0.001 at least"),
+        ({"ids": []}, "ids names nothing"),
+        ({"text_fields": []}, "text_fields names nothing"),
+        ({"run_file": ""}, "run_file is '', but must be a path"),
     ],
     ids=str,
 )
@@ -209,6 +218,16 @@ def test_a_value_of_another_kind_is_refused_by_its_name(values: dict[str, Any], 
         Request(**values)
     with pytest.raises(ConfigurationError, match=message):
         evolve(Request(), **values)
+
+
+@pytest.mark.parametrize("key", ["ids", "text-fields"])
+def test_a_selection_of_the_project_file_that_names_nothing_is_refused(key: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"context-bench\.toml: run\.{key} names nothing"):
+        project_request({"run": {key: []}})
+
+
+def test_as_much_is_taken_as_a_run_file_can_number() -> None:
+    assert Request(samples=1024, systems=["replay"] * 1024, datasets=["toy"] * 1024).samples == 1024
 
 
 def settled_folder(path: Path, install: Callable[[], None]) -> None:

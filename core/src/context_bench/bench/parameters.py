@@ -212,7 +212,7 @@ def text(*choices: str, about: str = "value") -> Kind:
 
 def path() -> Kind:
     """Return the kind of paths."""
-    check = held(lambda value: isinstance(value, str | bytes | os.PathLike), "a path", os.fspath)
+    check = held(lambda one: isinstance(one, str | bytes | os.PathLike) and one not in ("", b""), "a path", os.fspath)
     return Kind("path", check, check, python="str | os.PathLike[str]")
 
 
@@ -227,12 +227,10 @@ def whole(least: int | None = 1) -> Kind:
     return Kind("int", check, _converting(int, check, wanted), python="int")
 
 
-def number(is_positive: bool = True) -> Kind:
+def number(least: float = 5e-324) -> Kind:
     """Return the kind of finite numbers, above zero unless said otherwise."""
-    wanted = "a number above zero" if is_positive else "a number"
-    check = held(
-        lambda value: _is_number(value) and abs(value) <= float_info.max and (value > 0 or not is_positive), wanted
-    )
+    wanted = "a number" + (" above zero" if 0 < least < 1e-9 else f", {least:g} at least" if least > 0 else "")
+    check = held(lambda value: _is_number(value) and abs(value) <= float_info.max and value >= least, wanted)
     return Kind("number", check, _converting(float, check, wanted), python="float")
 
 
@@ -267,11 +265,14 @@ def names(is_repeated: bool = False, thing: str | None = None) -> Kind:
     """
 
     wanted = "a list of names"
+    is_list = held(lambda value: isinstance(value, list) and _are_texts(value), wanted)
 
     def check(value: Any, where: str) -> Any:
         found = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
         if not thing and not _are_texts(found):
             raise ConfigurationError(f"{where} is {value!r}, but must be {wanted}.")
+        if not (found or thing or is_repeated):  # which would take everything, in place of nothing
+            raise ConfigurationError(f"{where} names nothing.")
         return found
 
     def parse(given: Any, where: str) -> Any:
@@ -285,7 +286,7 @@ def names(is_repeated: bool = False, thing: str | None = None) -> Kind:
         "list of str",
         check,
         parse,
-        held(lambda value: isinstance(value, list) and _are_texts(value), wanted, tuple),
+        lambda value, where: check(is_list(value, where), where),
         stored=lambda value, catalog: [recorded(one) for one in value],
         restored=lambda value: tuple(restored_object(one) for one in value),
         is_repeated=is_repeated,
@@ -457,8 +458,6 @@ def parse_system(text: str) -> SystemSpec:
         ConfigurationError: The text is no spec.
     """
     label, name, rest = _split(text, "system")
-    if rest == [""]:
-        raise ConfigurationError(f"The system {text!r} ends with a colon, but gives no option.")
     options = {}
     for number, part in enumerate(rest):
         key, equals, value = part.partition("=")
@@ -522,8 +521,11 @@ def _split(text: str, what: str) -> tuple[str | None, str, list[str]]:
     head, tail = (text, None) if end is None else (text[: end.start()], text[end.end() :])
     label, equals, name = head.rpartition("=")
     name = name.strip()
-    if not name or (equals and not label.strip()):
-        raise ConfigurationError(f"{text!r} names no {what}. Write [label=]name[:key=value,...].")
+    faults = {f"names no {what}": not name, "has no label before the equals sign": equals and not label.strip()}
+    faults["ends with a colon, but has nothing behind it"] = tail == ""
+    for fault in (told for told, is_so in faults.items() if is_so):
+        form = "[:key=value,...]" if what == "system" else "[:config][,key=value...]"
+        raise ConfigurationError(f"The {what} {text!r} {fault}. Write [label=]name{form}.")
     return label.strip() or None, name, [] if tail is None else tail.split(",")
 
 

@@ -187,7 +187,7 @@ def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mappin
     Raises:
         ContextBenchError: Something that was asked for cannot be.
     """
-    is_asked = flags["proxies"] or flags["names"]
+    is_asked = flags["proxies"] or flags["names"] or flags["model"]
     proxies = proxies_of(flags, catalog.proxy_system) if is_asked else []
     request = project_request(project, catalog)
     request = flags_over(evolve(request, systems=()) if proxies else request, {**flags, "settings": ()})
@@ -251,6 +251,8 @@ def proxies_of(flags: Mapping[str, Any], endpoint: str) -> list[SystemSpec]:
         raise ConfigurationError(
             f"There are {len(names)} --name but {len(urls)} --proxy: each name belongs to a proxy."
         )
+    if flags["model"] and not urls:
+        raise ConfigurationError("--model is given, but no --proxy. A spec has its own: --system NAME:model=MODEL.")
     labels = list(names)
     for url in urls[len(names) :]:
         labels.append(_label(url, labels))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, fields, frozen
@@ -37,6 +38,7 @@ from context_bench.bench.parameters import (
 from context_bench.errors import ConfigurationError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.wiring import Choice, Explanation
+from context_bench.store.keys import require_room
 
 if TYPE_CHECKING:
     from context_bench.runner.job_source import Selection
@@ -56,7 +58,7 @@ class Request:
     """A run as it is asked for; the declaration of each field says what it means.
 
     Raises:
-        ConfigurationError: A value is none of its parameter's kind, or two of them exclude each other.
+        ConfigurationError: A value is none of its parameter's kind, two exclude each other, or there are more than a run holds.
     """
 
     systems: tuple[Any, ...] = parameter(
@@ -149,10 +151,10 @@ class Request:
         "--dataset-timeout SECONDS",
     )
     requests_per_minute: float | None = parameter(
-        number(), "Requests a minute for each endpoint.", "--rpm N", key="run.rpm"
+        number(0.001), "Requests a minute for each endpoint.", "--rpm N", key="run.rpm"
     )
     tokens_per_minute: float | None = parameter(
-        number(), "Tokens a minute for each endpoint.", "--tpm N", key="run.tpm"
+        number(0.001), "Tokens a minute for each endpoint.", "--tpm N", key="run.tpm"
     )
     max_failed: float | None = _of_runs(
         share(),
@@ -215,9 +217,7 @@ class Request:
         "--score-field KEY",
         default="score",
     )
-    threshold: float = _scored(
-        number(is_positive=False), "Score that passes, for the usual metrics.", "--threshold X", default=0.7
-    )
+    threshold: float = _scored(number(-inf), "Score that passes, for the usual metrics.", "--threshold X", default=0.7)
     tokenizer: str = parameter(
         text(),
         "What counts tokens where an endpoint reports none: words, or an installed tokenizer.",
@@ -271,6 +271,7 @@ class Request:
     )
 
     def __attrs_post_init__(self) -> None:
+        require_room(len(self.datasets), len(self.systems), self.samples)
         if self.reference is not None:
             self.require_examples(
                 "Rows without an answer are scored from the run file, once the reference has answered"

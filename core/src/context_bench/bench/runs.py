@@ -66,7 +66,7 @@ from context_bench.runner.parts import (
 from context_bench.runner.stopping import Breaker, Failures, Signals, Stop, message_of
 from context_bench.runner.work import Loop, Workbench
 from context_bench.secrecy import is_redacted
-from context_bench.store.keys import RowId
+from context_bench.store.keys import require_room
 from context_bench.store.reader import told_as_damage
 from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
@@ -323,6 +323,7 @@ class Run:
         run_id = uuid4().hex if place.store is None else str(place.store.run()["id"])
         slots = make_slots(catalog, systems, run_id, request.baseline, parts.rebuilder(warnings.warn))
         slots = parts.described_slots([*slots, *derived_slots(catalog, request, parts, slots)])
+        require_room(0, len(slots))
         self._tokenizer = tokenizer_of(catalog, request.tokenizer)
         if place.store is not None:
             _require_the_same(place.store, slots, self._tokenizer)
@@ -340,7 +341,6 @@ class Run:
         if tells_of_conversations(catalog, request) and any(talks(slot.system) for slot in slots):
             load_part(catalog, CONVERSATIONS)
         self._slots, self.streams = slots, _streams(catalog, request, planner)
-        RowId(len(self.streams) - 1, 0, len(slots) - 1, request.samples - 1).pack()  # refuses what no run can hold
         self._metrics = metrics_of(catalog, request, warnings.warn)
         check_metrics(self._metrics, planner, self.streams)
         size = bounded(request.size, request.patience, "the dataset")
@@ -400,7 +400,8 @@ class Run:
         request = self._request
         store, slots, wire = self._store, self._slots, self._planner.wire
         bill = bill_of(self._parts.governors)
-        workbench = Workbench(self._tokenizer, request.text_fields, secrecy=self._secrecy, bill=bill)
+        workbench = Workbench(self._tokenizer, request.text_fields, self._secrecy, bill)
+        workbench.unseen |= (inputs := {name for stream in self.streams for name in stream.more_inputs})
         unscored = self._unscored()
         asked = [slot for slot in slots if slot.source is None]
         find, keeps = earlier.find if earlier else None, request.keep_examples
@@ -421,7 +422,9 @@ class Run:
 
                 loop.run(Again(store, slots, wire, False, self._reference, agreement_only=True).jobs())
         for name in sorted(workbench.unseen if not feed.skipped else ()):
-            self._warnings.warn(f"No example and no output has the text field {name!r}, so it counts no token.")
+            is_shown, own = name in inputs, f"text field {name!r}, so it counts no token"
+            told = f"field {name!r}, so --input shows systems nothing" if is_shown else own
+            self._warnings.warn(f"No example and no output has the {told}.")
         return perf_counter() - started, feed.skipped
 
     def _converse(self, workbench: Workbench, job: Job, seen: bytes) -> None:

@@ -233,6 +233,10 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     from context_bench.bench.planner import plan
     from context_bench.bench.run_parts import described_parts
 
+    if lock_file is not None and not is_locked:
+        raise ConfigurationError(
+            f"--lock-file {lock_file} is given without --locked, and would be compared with nothing."
+        )
     lock_path = lock_file or Path(LOCK_FILE) if is_locked else None
     catalog, request = asked(flags, locked=lock_path and str(lock_path))
     parts = described_parts(catalog, request)

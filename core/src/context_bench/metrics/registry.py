@@ -286,17 +286,12 @@ def recalled(record: Mapping[str, Any], summary: Mapping[str, Mapping[str, Any]]
     values = {key: SummaryValue(**value) for key, value in record["values"].items()}
     name = str(record["name"])
     said = {
-        system: {key: _number(kept[key]) for key in record.get("keys", ()) if key in kept}
+        system: {key: float(kept[key]) for key in record.get("keys", ()) if key in kept}  # once written as "inf"
         for system, kept in summary.items()
     }
     has_said = any(said.values())
     what = "its values are those of when the run ended" if has_said else "it said nothing when the run ended"
     return RunMetric(StoredMetric(name, said), values), f"Metric {name} is not computed: {record['reason']}; {what}."
-
-
-def _number(value: Any) -> float:
-    # "inf", as it was written before it had a form of the store
-    return float(value) if isinstance(value, str) else value
 
 
 SCORES = "scores"

@@ -137,7 +137,7 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
     if not isinstance(body, dict):
         faults.append(f"{path}: expected a table, got {fields.kind_of(body)}")
         return Facts(kind, name)
-    if not _is_component_name(name):
+    if not (name[:1].isalpha() and name == name.lower() and name.replace("-", "").replace(".", "").isalnum()):
         faults.append(f"{path}: a component name is lower-case letters, digits, '-' and '.', and starts with a letter")
     table = Table(path, body, faults, warnings)
     has_card = kind == "datasets" and "card" in body
@@ -246,10 +246,6 @@ _READERS: dict[str, Reader] = {
     "flag": fields.flag,
 }
 """How each fact is read, whatever has it."""
-
-
-def _is_component_name(name: str) -> bool:
-    return name[:1].isalpha() and name == name.lower() and name.replace("-", "").replace(".", "").isalnum()
 
 
 def read_faults(source: bytes) -> list[str]:

@@ -231,7 +231,7 @@ def _facts(state: dict[str, Any]) -> Iterator[str]:
         if state[name]:
             yield f"{state[name]} {name.replace('_', ' ')}"
     if state["p95"] is not None:
-        yield f"p95 {_duration(state['p95'])}"
+        yield f"p95 {state['p95']:.1f} s" if state["p95"] >= 1 else f"p95 {1000 * state['p95']:.0f} ms"
     if state["tokens"]:
         yield f"{state['tokens']:,} tokens"
     if state["cost"] is not None:
@@ -250,7 +250,3 @@ def _rate(rows_per_second: float) -> str:
         if rows_per_second * seconds >= 0.95:
             return f"{rows_per_second * seconds:.0f} rows/{unit}"
     return f"{rows_per_second * 3600:.0f} rows/h"
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"

@@ -154,7 +154,7 @@ class Workbench:
     """Does jobs. Any number of threads may use it: the one thing that it keeps only ever shrinks.
 
     Attributes:
-        unseen: Those of ``text_fields`` that no example and no output has had so far.
+        unseen: Those of ``text_fields``, and whatever else is put there, that no example and no output has had so far.
 
     Args:
         tokenizer: Counts tokens.

@@ -29,6 +29,7 @@ MAX_POSITIONS = 1 << _POSITION_BITS
 MAX_SLOTS = 1 << _SLOT_BITS
 MAX_SAMPLES = 1 << _SAMPLE_BITS
 
+_MOST = {"datasets": MAX_DATASETS, "systems": MAX_SLOTS, "samples of each example": MAX_SAMPLES}
 _REPETITION = (1 << _SLOT_BITS + _SAMPLE_BITS) - 1
 """The bits of slot and sample: without them, an identity is that of its example."""
 
@@ -56,10 +57,7 @@ class RowId(NamedTuple):
         """
         dataset, position, slot, sample = self
         if dataset >> _DATASET_BITS or position >> _POSITION_BITS or slot >> _SLOT_BITS or sample >> _SAMPLE_BITS:
-            raise ConfigurationError(
-                f"{self} is out of range: a run holds at most {MAX_DATASETS} datasets of {MAX_POSITIONS} examples, "
-                f"{MAX_SLOTS} systems and {MAX_SAMPLES} samples. Split it into several runs."
-            )
+            raise ConfigurationError(f"{self} is out of range: no run numbers so many (examples: {MAX_POSITIONS:,}).")
         return ((dataset << _POSITION_BITS | position) << _SLOT_BITS | slot) << _SAMPLE_BITS | sample
 
     @classmethod
@@ -70,6 +68,17 @@ class RowId(NamedTuple):
         slot = number & (MAX_SLOTS - 1)
         number >>= _SLOT_BITS
         return cls(number >> _POSITION_BITS, number & (MAX_POSITIONS - 1), slot, sample)
+
+
+def require_room(*counts: int) -> None:
+    """Refuse more datasets, systems (those that are derived among them) and samples, in this order, than a run can number.
+
+    Raises:
+        ConfigurationError: There are more.
+    """
+    for (what, most), count in zip(_MOST.items(), counts):
+        if count > most:
+            raise ConfigurationError(f"A run holds at most {most:,} {what}, not {count:,}. Split it into several runs.")
 
 
 def packed_example(dataset: int, position: int) -> int:
