@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
-from context_bench.bench.parameters import SystemSpec, secrecy_of
+from context_bench.bench.parameters import SystemSpec, parse_system, secrecy_of
 from context_bench.bench.requests import Request
 from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
@@ -151,7 +151,6 @@ def read_request(
     Raises:
         ConfigurationError: The project file or a spec cannot be read.
     """
-    from context_bench.bench.parameters import parse_system
     from context_bench.bench.project import project_request, proxies_of
     from context_bench.cli.commands import catalog_of_environment
     from context_bench.plugins.settings import load_project
@@ -186,8 +185,9 @@ def request_command(name: str | None = None, *, only_wiring: bool = False) -> Ca
     def decorate(function: Callable[..., Any]) -> Any:
         import click
 
+        from context_bench.bench.planner import plan
         from context_bench.cli.commands import RunOptions
-        from context_bench.cli.run import asked, request_options, wiring_options
+        from context_bench.cli.run import asked, refuse_idle, request_options, wiring_options
 
         own: Sequence[Any] = tuple(getattr(function, "__click_params__", ()))
 
@@ -196,6 +196,8 @@ def request_command(name: str | None = None, *, only_wiring: bool = False) -> Ca
             given = {param.name: flags.pop(param.name) for param in own}
             catalog, request = asked(flags)
             with hiding(secrecy_of(catalog, request).of):
+                if not only_wiring:
+                    refuse_idle(catalog, request, flags, set(), plan(catalog, request).values())
                 return function(request=request, catalog=catalog, **given)
 
         if only_wiring:

@@ -253,6 +253,31 @@ def test_a_flag_that_nothing_in_a_run_takes_is_refused_and_leaves_no_run_file(
 
 
 @pytest.mark.usefixtures("tasters", "basics")
+@pytest.mark.parametrize("command", ["lock", "ping"])
+def test_other_commands_with_the_arguments_of_a_run_refuse_such_a_flag_as_well(
+    command: str, site: Any, context_bench: Any, tmp_path: Any
+) -> None:
+    site.add(
+        "acme-ping",
+        code="""
+            from context_bench.console import say
+            from context_bench.requests import request_command
+
+            @request_command()
+            def ping(request, catalog):
+                say("pong")
+        """,
+        manifest='schema = 1\napi = "1.0"\n[commands.ping]\nsummary = "Pings"\nfunction = "ping"\n',
+        entry_points={"commands": {"ping": "acme_ping:ping"}},
+    )
+    asked = (command, "--system", "echo", "--dataset", "toy", "--taster-url", "u")
+    assert context_bench(*asked).code == 0
+    done = context_bench(*asked, "-p", "no:sweet")
+    assert done.code == 2
+    assert "--taster-url is given, but nothing in this run takes it" in done.words
+
+
+@pytest.mark.usefixtures("tasters", "basics")
 def test_a_flag_that_only_a_row_s_own_dataset_could_need_is_told_before_the_run(
     context_bench: Any, tmp_path: Any
 ) -> None:

@@ -201,6 +201,19 @@ def test_what_a_broken_metric_leaves_can_be_reported_as_its_message_says(
     assert context_bench("report", "r.sqlite").code == 0
 
 
+def test_a_report_without_a_blocked_metric_says_a_flag_that_it_takes(
+    breaking: Any, context_bench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert context_bench(*RUN).code == 0
+    monkeypatch.setenv("CONTEXT_BENCH_DISABLE_PLUGINS", "spread")
+    blocked = context_bench("report", "r.sqlite")
+    assert "spread is blocked: switched off by the environment variable" in blocked.words
+    assert "or give -p spread" in blocked.words
+    admitted = context_bench("report", "r.sqlite", "-p", "spread")
+    assert admitted.code == 0
+    assert "blocked" not in admitted.words
+
+
 def test_a_reporter_that_breaks_does_not_hide_where_the_run_is(
     breaking: Any, context_bench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

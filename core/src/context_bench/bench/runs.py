@@ -67,6 +67,7 @@ from context_bench.runner.stopping import Breaker, Failures, Signals, Stop, mess
 from context_bench.runner.work import Loop, Workbench
 from context_bench.secrecy import is_redacted
 from context_bench.store.keys import require_room
+from context_bench.store.questions import EarlierResponses
 from context_bench.store.reader import told_as_damage
 from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
@@ -74,7 +75,6 @@ from context_bench.store.runfile import RunFile
 if TYPE_CHECKING:
     from context_bench.runner.conversation import Conversations
     from context_bench.runner.progress import Progress
-    from context_bench.store.questions import EarlierResponses
 
 INTERRUPTED = 130
 _NO_THREAD = (
@@ -184,7 +184,6 @@ def _earlier(request: Request) -> EarlierResponses | None:
     if not places:
         return None
     from context_bench.runs import run_files
-    from context_bench.store.questions import EarlierResponses
 
     return EarlierResponses(run_files(places))
 

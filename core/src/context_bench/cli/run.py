@@ -13,8 +13,10 @@ from typing import Any, TextIO, cast
 
 import click
 
+from context_bench.bench.builders import derived_lines, describe_dataset, find_dataset, oracles
 from context_bench.bench.project import flags_over, project_request, request_of_flags
 from context_bench.bench.requests import PARAMETERS, Request
+from context_bench.bench.run_parts import described_parts
 from context_bench.cli.commands import (
     GovernorOptions,
     ReportOptions,
@@ -231,7 +233,6 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     """
     from context_bench.bench import runs
     from context_bench.bench.planner import plan
-    from context_bench.bench.run_parts import described_parts
 
     if lock_file is not None and not is_locked:
         raise ConfigurationError(
@@ -244,7 +245,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     for line in broken_plugins(catalog):  # now that none of them is among what is planned
         warn(line)
     reports = Reports(catalog, flags)
-    _refuse_idle(catalog, request, flags, reports.used | {("run_parts", name) for name in parts}, plans.values())
+    refuse_idle(catalog, request, flags, reports.used, plans.values())
     if dry_run:
         from context_bench.plugins.lock import check_lock
 
@@ -269,19 +270,26 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     return after_run(catalog, result, flags) or code
 
 
-def _refuse_idle(
+def refuse_idle(
     catalog: Catalog, request: Request, flags: Mapping[str, Any], used: set[Any], plans: Iterable[DatasetPlan]
 ) -> None:
     """Refuse flags and settings of components that a run does not use; warn where its rows can still name a dataset that does.
 
+    Args:
+        catalog: What is installed.
+        request: What was asked for.
+        flags: Values of the command's parameters.
+        used: Kind and id of components in use beside those of the run.
+        plans: The wiring of its datasets.
+
     Raises:
         ConfigurationError: Nothing can take one of them.
     """
-    from context_bench.bench.builders import describe_dataset, find_dataset
 
     datasets = [find_dataset(catalog, spec) for spec in request.datasets]
     wired = [one.component for plan in plans for one in plan.wired]
     used = used | {(one.kind, one.id) for one in (*_extending(catalog, "run"), *wired, *(one for one, _ in datasets))}
+    used |= {("run_parts", name) for name in described_parts(catalog, request)}
     is_open = request.evaluators is None and not all(describe_dataset(*found, ())[1] for found in datasets)
     possible = {("evaluators", one.id) for one in catalog.of_kind("evaluators") if is_open and one.state == OK}
     certain = list(idle(catalog, flags, used | possible))
@@ -293,7 +301,6 @@ def _refuse_idle(
 
 def _show(catalog: Catalog, request: Request, parts: Mapping[str, Any], plans: Iterable[DatasetPlan]) -> None:
     """Write what a run would use and do: its parts, what is derived, its plans, its hooks, and who reads gold."""
-    from context_bench.bench.builders import derived_lines, oracles
     from context_bench.bench.planner import known_hooks
 
     for name, part in parts.items():
@@ -314,13 +321,13 @@ def _show(catalog: Catalog, request: Request, parts: Mapping[str, Any], plans: I
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     """Write down which evaluators score which dataset, so that `run --locked` notices any change."""
     from context_bench.bench.planner import known_hooks, known_metrics, plan
-    from context_bench.bench.run_parts import described_parts
     from context_bench.plugins.lock import write_lock
 
     catalog, request = asked(flags)
     if not request.datasets and not labels:
         raise ConfigurationError("There is no dataset to lock. Name one with --dataset, or a label with --label.")
     plans = plan(catalog, request, warn, labels)
+    refuse_idle(catalog, request, flags, set(), plans.values())
     path = lock_file or Path(LOCK_FILE)
     write_lock(
         path,
@@ -410,13 +417,14 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
 )
 @report_options
 @_partial_option
+@plugin_option
 def report(
     run_file: Path, score_field: str | None, threshold: float | None, baseline: str | None, partial: bool, **flags: Any
 ) -> int:
     """Show the result of a run again, or write it in another form; nothing is run."""
     from context_bench.bench.reading import read_result
 
-    catalog = open_catalog((), {})
+    catalog = open_catalog(flags["plugin_switches"], {})
     reports = Reports(catalog, flags)
     for sentence in idle(catalog, flags, reports.used):
         raise ConfigurationError(sentence)
