@@ -336,14 +336,39 @@ def test_gates_decide_the_exit_code(here: Path, capsys: pytest.CaptureFixture[st
     assert (found[0]["more_rows"] is not None) == (code == 11)
 
 
-@pytest.mark.parametrize("gate", ["p50:max=60s", "p95:max=60s", "p99:max-rise=60s", "right:max-drop=90pp"])
+@pytest.mark.parametrize(
+    ("gate", "needed"),
+    [("p50:max=60s", 10), ("p95:max=60s", 72), ("p95:max-rise=60s", 72), ("right:max-drop=90pp", 5)],
+)
 def test_gates_on_percentiles_draw_whole_clusters_as_those_on_means_do(
-    here: Path, capsys: pytest.CaptureFixture[str], gate: str
+    here: Path, capsys: pytest.CaptureFixture[str], gate: str, needed: int
 ) -> None:
     run(here / "two.sqlite", DIRECT, BAD, baseline="direct")
     found = told(capsys, "compare", "two.sqlite", "-m", "right", "--cluster", "size", "--gate", gate, code=11)["gates"]
     assert {one["state"] for one in found} == {"inconclusive"}
-    assert all("3 clusters, 5 are needed" in one["sentence"] for one in found)
+    assert all(f"3 clusters, {needed} are needed" in one["sentence"] for one in found)
+
+
+def test_a_gate_on_a_percentile_beyond_all_rows_is_open(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(here / "two.sqlite", DIRECT, BAD, baseline="direct")
+    found = told(capsys, "compare", "two.sqlite", "--gate", "p99:max=60s", code=11)["gates"]
+    assert found[0]["sentence"].endswith("too few to say: 300 rows, 368 are needed")
+
+
+@pytest.mark.parametrize(("written", "meant"), [("pas_rate:min=0.5", "pass_rate"), ("p90:max=2", "p95")])
+def test_a_misspelt_gate_is_told_with_what_gates_hold(
+    here: Path, capsys: pytest.CaptureFixture[str], written: str, meant: str
+) -> None:
+    run(here / "two.sqlite", DIRECT, BAD, baseline="direct")
+    assert execute(["compare", "two.sqlite", "--gate", written]) == 2
+    assert re.search(f"Did you mean .*'{meant}'", capsys.readouterr().err)
+
+
+def test_every_sample_has_its_counterpart_in_another_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two"):
+        run(here / f"{name}.sqlite", DIRECT, count=3, samples=200)
+    [found] = told(capsys, "compare", "one.sqlite", "two.sqlite")["comparisons"]
+    assert (found["rows"], found["clusters"], found["unmatched"]) == (600, 3, 0)
 
 
 def test_a_run_is_held_against_a_promoted_baseline_that_is_a_plain_file(

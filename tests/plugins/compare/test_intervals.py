@@ -193,14 +193,60 @@ GENERATOR = np.random.default_rng(7)
 LATENCIES = GENERATOR.gamma(2.0, 1.0, 300)
 
 
-@pytest.mark.parametrize("share", [0.5, 0.95, 0.99])
-@pytest.mark.parametrize("columns", [(LATENCIES,), (LATENCIES, LATENCIES * GENERATOR.normal(1.1, 0.2, 300))], ids=len)
+PAIRED = LATENCIES * GENERATOR.normal(1.1, 0.2, 300)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95])
+@pytest.mark.parametrize("columns", [(LATENCIES,), (LATENCIES, PAIRED)], ids=len)
 def test_a_percentile_of_clusters_of_one_row_is_that_of_rows(columns: tuple[np.ndarray, ...], share: float) -> None:
+    """Of one column the two are made in different ways: the order statistics are some rows further out at the most."""
     alone, clustered = (percentile_interval(columns, share, clusters) for clusters in (None, np.arange(300)))
     assert isinstance(alone, Interval)
     assert isinstance(clustered, Interval)
-    assert (clustered.low, clustered.high) == pytest.approx((alone.low, alone.high))
+    if len(columns) == 2:
+        assert (clustered.low, clustered.high) == pytest.approx((alone.low, alone.high))
+    else:
+        places = [np.searchsorted(np.sort(columns[0]), (one.low, one.high)) for one in (alone, clustered)]
+        assert np.abs(places[0] - places[1]).max() <= 3
     assert clustered.method == "BCa bootstrap of 300 clusters"
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.999])
+def test_a_percentile_lies_between_the_order_statistics_that_the_binomial_distribution_names(
+    share: float, confidence: float
+) -> None:
+    values = np.random.default_rng(11).permutation(2000).astype(float)
+    found = percentile_interval((values,), share, confidence=confidence)
+    tail = (1 - confidence) / 2
+    assert isinstance(found, Interval)
+    assert found.low == stats.binom.ppf(tail, 2000, share) - 1
+    assert found.high == stats.binom.ppf(1 - tail, 2000, share)
+    assert found.method == "order statistics"
+
+
+@pytest.mark.parametrize(("share", "least"), [(0.5, 20), (0.9, 36), (0.95, 72), (0.99, 368)])
+def test_a_percentile_beyond_all_rows_has_no_interval(share: float, least: int) -> None:
+    """With fewer rows the slowest of all is so often faster than the percentile that it bounds nothing."""
+    values = np.arange(least, dtype=float)
+    for columns, clusters in (((values,), None), ((values, -values), None), ((values,), np.arange(least))):
+        fewer = [column[1:] for column in columns], None if clusters is None else clusters[1:]
+        found = percentile_interval(columns, share, clusters)
+        assert isinstance(found, Interval)
+        assert found.high <= values.max() or len(columns) == 2
+        assert percentile_interval(tuple(fewer[0]), share, fewer[1]) == TooFew(f"{least - 1} rows, {least} are needed")
+    assert least == 20 or (share**least <= 0.025 < share ** (least - 1))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95])
+@pytest.mark.parametrize("rows", [72, 150, 600])
+def test_intervals_of_percentiles_hold_what_they_promise(share: float, rows: int) -> None:
+    truth = float(np.exp(stats.norm.ppf(share)))
+    draws = np.random.default_rng(rows).lognormal(0, 1, (REPEATS, rows))
+    found = [percentile_interval((values,), share) for values in draws]
+    assert all(isinstance(one, Interval) for one in found)
+    held = sum(one.low <= truth <= one.high for one in found if isinstance(one, Interval))
+    assert held / REPEATS >= 0.95 - SLACK
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8])
@@ -216,14 +262,41 @@ def test_rows_of_a_cluster_that_are_slow_together_widen_the_interval_of_a_percen
     assert clustered.high - clustered.low == pytest.approx(of_each.high - of_each.low, rel=0.35)
 
 
+SKEWED = {
+    "even clusters": lambda generator, numbers: generator.normal(5, 1, numbers.max() + 1)[numbers],
+    "skewed clusters": lambda generator, numbers: generator.lognormal(1, 0.5, numbers.max() + 1)[numbers],
+}
+
+
+@pytest.mark.parametrize("shape", SKEWED)
+@pytest.mark.parametrize("clusters", [10, 30])
+def test_the_bootstrap_of_few_clusters_holds_what_it_promises(shape: str, clusters: int) -> None:
+    generator, numbers = np.random.default_rng(clusters), np.repeat(np.arange(clusters), 8)
+    truth = 5.0 if shape == "even clusters" else float(np.exp(1 + 0.5**2 / 2))
+    held = 0
+    for _ in range(REPEATS):
+        values = SKEWED[shape](generator, numbers) + generator.normal(0, 1, len(numbers))
+        columns = (values, np.ones(len(values)))
+        found = bootstrap_interval(columns, lambda top, below: top.sum(axis=1) / below.sum(axis=1), numbers, draws=600)
+        assert isinstance(found, Interval)
+        held += found.low <= truth <= found.high
+    assert held / REPEATS >= 0.92 - SLACK
+
+
+def test_fewer_clusters_than_ten_get_no_bootstrap() -> None:
+    values, numbers = np.random.default_rng(0).normal(5, 1, 90), np.arange(90) % 9
+    found = bootstrap_interval((values,), lambda drawn: drawn.mean(axis=1), numbers)
+    assert found == TooFew("9 clusters, 10 are needed")
+
+
 def test_a_drawn_cluster_counts_with_all_of_its_rows() -> None:
     """Against a plain bootstrap that puts the rows of the drawn clusters behind each other."""
     sizes = np.r_[np.repeat([1, 3, 8], 10)]
     clusters = np.repeat(np.arange(30), sizes)
     values = GENERATOR.gamma(2.0, 1.0, len(clusters)) + clusters % 5
-    found = percentile_interval((values,), 0.9, clusters, draws=4000)
+    found = percentile_interval((values,), 0.8, clusters, draws=4000)
     places = np.random.default_rng(3).integers(0, 30, (4000, 30))
-    drawn = [np.quantile(np.concatenate([values[clusters == one] for one in own]), 0.9) for own in places[:1000]]
+    drawn = [np.quantile(np.concatenate([values[clusters == one] for one in own]), 0.8) for own in places[:1000]]
     assert isinstance(found, Interval)
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(drawn, (0.025, 0.975))), rel=0.12)
 
@@ -231,9 +304,9 @@ def test_a_drawn_cluster_counts_with_all_of_its_rows() -> None:
 @pytest.mark.parametrize(
     ("values", "clusters", "reason"),
     [
-        (LATENCIES[:40], np.arange(40) % 4, "4 clusters, 5 are needed"),
-        (np.r_[np.ones(90), LATENCIES[:10]], np.arange(100) // 10, "1 clusters differ from the most frequent value"),
-        (LATENCIES[:19], np.arange(19), "19 rows, 20 are needed"),
+        (LATENCIES[:80], np.arange(80) % 71, "71 clusters, 72 are needed"),
+        (np.r_[np.ones(290), LATENCIES[:10]], np.r_[np.arange(290) % 80, [90] * 10], "1 clusters differ from the most"),
+        (LATENCIES[:71], np.arange(71), "71 rows, 72 are needed"),
     ],
     ids=["few clusters", "all that differ hang together", "few rows"],
 )

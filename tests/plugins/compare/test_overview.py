@@ -127,6 +127,21 @@ def test_the_share_of_draws_is_that_of_plain_resampling() -> None:
     assert second.share == pytest.approx(expected, abs=0.05)
 
 
+def test_failed_rows_count_as_wrong_in_the_front_as_they_do_everywhere(told: Any) -> None:
+    found = told()
+    points = {point["system"]: point for point in found["front"]["points"]}
+    assert (found["front"]["rows"], found["front"]["cost_rows"]) == (COUNT, COUNT - 6)
+    for system in ("cheap", "silly", "flaky"):
+        assert points[system]["score"] == pytest.approx(line_of(found, system)["mean"])
+
+
+def test_a_cost_that_is_unknown_leaves_its_row_out_of_the_costs_alone() -> None:
+    scores = [np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0, 0.0])]
+    costs = [np.array([1.0, 2.0, 3.0, np.nan]), np.array([5.0, np.nan, 7.0, 9.0])]
+    found = front_of(["a", "b"], scores, costs, "higher")
+    assert [(one.score, one.cost) for one in found] == [(0.5, 2.0), (0.25, 6.0)]
+
+
 def test_the_macro_average_weighs_datasets_and_not_rows(told: Any) -> None:
     line = line_of(told(), "cheap")
     small = np.array([number % 5 == 0 for number in range(COUNT)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench_compare.gates import (
@@ -19,6 +20,8 @@ from context_bench_compare.gates import (
     parse_gate,
 )
 from context_bench_compare.intervals import Interval, TooFew, difference_interval, mean_interval
+from context_bench_compare.power import detectable_difference
+from context_bench_compare.significance import paired_p_value
 from context_bench_compare.verdicts import Pairs, Rules, compare, corrected
 
 
@@ -79,6 +82,69 @@ def test_an_inconclusive_run_says_what_it_could_have_shown() -> None:
     found = compare(flips(200, 6, 4))
     assert f"{found.detectable:.4g}" in found.sentence
     assert "could only show" in found.sentence
+
+
+def clustered(clusters: int, differences: np.ndarray) -> Pairs:
+    rows = len(differences)
+    numbers = np.arange(rows) * clusters // rows
+    return Pairs(differences, np.zeros(rows), np.arange(rows), np.ones(rows, bool), numbers)
+
+
+@pytest.mark.parametrize("differences", [np.ones(50), np.linspace(0.5, 1, 50)], ids=["the same", "graded"])
+def test_of_few_clusters_a_difference_is_not_told_as_none(differences: np.ndarray) -> None:
+    """Five clusters have 32 ways to flip, so that no p-value lies below 2 of 32."""
+    found = compare(clustered(5, differences))
+    assert found.p_value == 2 / 32
+    assert "with 5 clusters the test can show no difference, however large" in found.sentence
+    assert compare(clustered(6, differences)).word == "better"
+
+
+def test_rows_that_differ_within_their_clusters_are_not_told_as_equal() -> None:
+    found = compare(clustered(10, np.tile([1.0, -1.0], 50)))
+    assert "no row differs" not in found.sentence
+    assert "no row differs" in compare(clustered(10, np.zeros(100))).sentence
+
+
+def test_what_a_run_could_show_is_told_beside_the_other_comparisons() -> None:
+    one, shown = compare(flips(200, 9, 4)), compare(flips(200, 60, 0))
+    alone, beside_others, beside_one_that_shows = (
+        corrected([one, *others], Rules())[0].detectable for others in ([], [one] * 9, [shown])
+    )
+    ratio = (stats.norm.ppf(1 - 0.025 / 10) + stats.norm.ppf(0.8)) / (stats.norm.ppf(0.975) + stats.norm.ppf(0.8))
+    assert alone == one.detectable == beside_one_that_shows
+    assert beside_others == pytest.approx(ratio * alone)
+
+
+@pytest.mark.parametrize("clusters", [8, 40])
+def test_what_clusters_can_show_is_found_that_often(clusters: int) -> None:
+    generator, numbers = np.random.default_rng(clusters), np.repeat(np.arange(clusters), 5)
+    smallest = detectable_difference(0.4 / np.sqrt(clusters), clusters=clusters)
+    draws = smallest + generator.normal(0, 0.4, (300, clusters))
+    found = sum(paired_p_value(shared[numbers], numbers)[0] < 0.05 for shared in draws)
+    assert found / 300 == pytest.approx(0.8, abs=0.08)
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1e4])
+def test_the_further_rows_that_decide_do_not_depend_on_the_unit(unit: float) -> None:
+    def more(unit: float) -> int:
+        differences = unit * np.random.default_rng(2).normal(-0.01, 0.3, 60)
+        [gate] = parse_gate(f"score:max-drop={0.05 * unit}")
+        deviation, size = float(differences.std(ddof=1)), float(np.abs(differences).max())
+        interval = difference_interval(differences)
+        return judge_difference(gate, float(differences.mean()), interval, 60, deviation, 1.0, size).more_rows or 0
+
+    assert more(unit) == pytest.approx(more(1.0), abs=1)
+    assert more(1.0) > 100
+
+
+def test_an_interval_that_just_misses_takes_more_than_one_row() -> None:
+    """One outlier: the interval is wider than the deviation of the rows would have it."""
+    differences = np.r_[np.full(59, 0.001), -3.0]
+    interval = difference_interval(differences)
+    assert isinstance(interval, Interval)
+    [gate] = parse_gate(f"score:max-drop={-interval.low * 0.9}")
+    found = judge_difference(gate, float(differences.mean()), interval, 60, 0.0, 1.0, 3.0)
+    assert (found.more_rows or 0) > 10
 
 
 @pytest.mark.parametrize(

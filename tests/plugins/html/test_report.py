@@ -17,7 +17,9 @@ from context_bench import EvalResult, EvalRow, evaluate
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError
 from context_bench.records import KeyMeaning
-from context_bench_html import HtmlReporter, svg
+from context_bench_compare.verdicts import incomparable
+from context_bench_html import HtmlReporter, charts, svg
+from context_bench_html.deciding import Difference
 from context_bench_html.embedding import embedded, policy_hash
 from context_bench_html.sizes import size_of
 
@@ -187,6 +189,75 @@ def test_the_trade_off_and_the_ratios_are_those_of_compare(tmp_path: Path) -> No
     for ratio in told.ratios:
         cells = (svg.number(ratio.value), svg.number(ratio.baseline_value), svg.number(ratio.difference, "+"))
         assert "".join(cells) in shown
+
+
+class Often(Half):
+    """Answers likewise, and fails at every seventh example, the first one too."""
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        if int(example["id"]) % 7 == 0:
+            raise ConnectionError("refused")
+        return super().process(example)
+
+
+class Twice:
+    """Two scores, neither of which is declared."""
+
+    name = "twice"
+
+    def score(self, original: dict[str, Any], processed: dict[str, Any]) -> dict[str, float]:
+        is_same = float(original["answer"] == processed["response"])
+        return {"same": is_same, "mild": (1 + is_same) / 2}
+
+
+@pytest.mark.parametrize("failing", [0, 1], ids=["baseline", "system"])
+def test_failed_rows_count_in_every_score_as_they_do_in_compare(failing: int, tmp_path: Path) -> None:
+    from context_bench.runs import open_run
+    from context_bench_compare.comparing import overview
+    from context_bench_compare.verdicts import Rules
+
+    kinds = (Often, Half) if failing == 0 else (Half, Often)
+    systems = [kind(name, every) for kind, name, every in zip(kinds, ("one", "two"), (1, 2))]
+    path = tmp_path / "run.sqlite"
+    found = evaluate(
+        systems,
+        examples(60),
+        [Twice()],
+        progress=False,
+        run_file=path,
+        baseline="one",
+        score_field="same",
+        max_failed=1.0,
+    )
+    page = Page(written(found))
+    with open_run(path) as run:
+        told = overview([run], ("same", "mild"), Rules())
+    rows = [" ".join(text.split()) for _, text in page.all("tr")]
+    for line in told.lines:
+        cells = (
+            line.system,
+            line.metric,
+            line.found.rows,
+            *map(svg.number, (line.found.mean, line.found.baseline_mean)),
+        )
+        assert any(row.startswith("".join(map(str, cells))) for row in rows), cells
+        assert line.found.rows == 60
+    assert told.front is not None
+    assert "over 60 rows, of which 51 have the prompt tokens of every system" in " ".join(
+        page.by_id("tradeoff").split()
+    )
+    for point in told.front.points:
+        assert point.score == pytest.approx(found.summary[point.system]["mean_score"])
+
+
+@pytest.mark.parametrize("system", ["s", "a-system-with-a-name-that-is-far-too-long-for-the-plot"])
+@pytest.mark.parametrize("key", ["f1", "a_score_with_a_name_that_is_far_too_long_for_the_plot"])
+def test_the_names_of_a_plot_are_as_long_as_there_is_room(system: str, key: str) -> None:
+    told = charts._name_of(Difference(system, key, incomparable("")), 34)
+    assert len(told) <= 34
+    assert told.startswith(system[:8])
+    assert f", {key[:8]}" in told
+    assert charts._name_of(Difference(system, key, incomparable(""))) == f"{system}, {key}"
 
 
 def test_every_page_is_well_formed_and_loads_nothing(page: Page) -> None:

@@ -82,7 +82,11 @@ def threshold_of(run: Run) -> float:
 
 
 def read_columns(
-    run: Run, metrics: Sequence[str], until: int | None = None, besides: Sequence[str] = ()
+    run: Run,
+    metrics: Sequence[str],
+    until: int | None = None,
+    besides: Sequence[str] = (),
+    other_names: Sequence[str] = (),
 ) -> dict[tuple[str, str], Column]:
     """Return the columns of every system by its label and the metric; a system without a value of a metric has none.
 
@@ -91,6 +95,7 @@ def read_columns(
         metrics: Score keys, ``score``, or names of :data:`MEASURES`.
         until: Packed place of the first row that is not read; None reads all.
         besides: Further ones, which need not be there.
+        other_names: What a misspelt metric may have meant besides.
 
     Raises:
         UnknownNameError: There is no such metric.
@@ -123,7 +128,7 @@ def read_columns(
             if metric in known or metric in MEASURES or metric == HEADLINE:
                 raise ConfigurationError(f"No row of {run.path} has a known {metric}.")
             raise UnknownNameError(
-                f"score in {run.path}", metric, sorted(known - {ANY_KEY} | set(MEASURES) | {HEADLINE})
+                f"score in {run.path}", metric, sorted({*known, *MEASURES, HEADLINE, *other_names} - {ANY_KEY})
             )
     return {
         (system, metric): evolve(

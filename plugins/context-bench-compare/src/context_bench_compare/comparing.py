@@ -13,7 +13,7 @@ from context_bench.runs import Run
 from context_bench_compare.averages import RATIOS, Macro, Ratio, macro_average, ratio_between
 from context_bench_compare.columns import Column, read_columns
 from context_bench_compare.entrants import Entrant, contestants, difference_between, paired_baseline
-from context_bench_compare.matching import clusters_of, in_common, paired, places_of
+from context_bench_compare.matching import clusters_of, in_common, paired, places_of, values_at
 from context_bench_compare.pareto import Front, front_of
 from context_bench_compare.places import identity_of
 from context_bench_compare.slices import slices_of
@@ -190,16 +190,20 @@ def _front(
     )
     if measure is None or len(entrants) < 2:
         return None
-    both = [column for name in (metric, measure) for one in entrants if (column := _column(columns, one, name))]
+    scored = [column for one in entrants if (column := _column(columns, one, metric))]
+    billed = [column for one in entrants if (column := _column(columns, one, measure))]
     across = any(one.run is not entrants[0].run for one in entrants)
-    shared, at = in_common([places_of(column, across) for column in both])
-    if not len(shared) or len(both) < 2 * len(entrants):
+    shared, at = in_common([places_of(column, across) for column in scored])
+    if not len(shared) or len(scored) < len(entrants):
         return None
-    values = [column.values[where] for column, where in zip(both, at)]
-    clusters = clusters_of(both[0].run, both[0].places[at[0]], cluster)
-    names = [one.name for one in entrants]
-    points = front_of(names, values[: len(names)], values[len(names) :], both[0].better, clusters, rules.seed)
-    return Front(metric, measure, len(shared), points, both[0].better)
+    scores = [column.values[where] for column, where in zip(scored, at)]
+    costs = [values_at(column, shared, across) for column in billed]
+    known = int(np.isfinite(costs).all(axis=0).sum())
+    if not known:
+        return None
+    clusters = clusters_of(scored[0].run, scored[0].places[at[0]], cluster)
+    points = front_of([one.name for one in entrants], scores, costs, scored[0].better, clusters, rules.seed)
+    return Front(metric, measure, len(shared), points, scored[0].better, known)
 
 
 def _compared(

@@ -189,14 +189,17 @@ def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, ro
         return Outcome(gate, MISSED, told)
     distance = abs(value - gate.amount)
     width = abs(value - (worst if sign * (value - gate.amount) >= 0 else best))
-    more = (
-        math.ceil(rows * ((width / distance) ** 2 - 1)) if distance else 0
-    )  # an interval shrinks by the root of its rows
-    return Outcome(gate, OPEN, told, max(1, more) if rows and distance else None)
+    return Outcome(gate, OPEN, told, _until_narrow(width, distance, rows) if rows and distance else None)
 
 
 def judge_difference(
-    gate: Gate, difference: float, interval: Interval | TooFew, rows: int, deviation: float, baseline: float = 1.0
+    gate: Gate,
+    difference: float,
+    interval: Interval | TooFew,
+    rows: int,
+    deviation: float,
+    baseline: float = 1.0,
+    size: float = 1.0,
 ) -> Outcome:
     """Hold a paired difference against ``max-drop`` or ``max-rise``.
 
@@ -207,6 +210,7 @@ def judge_difference(
         rows: Matched rows.
         deviation: Standard deviation of the differences of single rows.
         baseline: The baseline's value, of which a relative bound is a share.
+        size: Largest difference of a row.
     """
     sign = 1.0 if gate.kind == "max-drop" else -1.0
     amount = gate.amount * abs(baseline) if gate.relative else gate.amount
@@ -219,7 +223,12 @@ def judge_difference(
         return Outcome(gate, MET, told)
     if sign * best < -amount:
         return Outcome(gate, MISSED, told)
-    return Outcome(gate, OPEN, told, _more_rows(sign * difference, amount, rows, deviation, gate.confidence))
+    distance = abs(sign * difference + amount)
+    if not math.isfinite(deviation) or distance == 0:
+        return Outcome(gate, OPEN, told)
+    powered = rows_for_margin(deviation, distance, 0.0, gate.confidence, size=size) - rows
+    width = abs(difference - (worst if sign * difference > -amount else best))
+    return Outcome(gate, OPEN, told, max(powered, _until_narrow(width, distance, rows)))
 
 
 def exit_code(outcomes: list[Outcome]) -> int:
@@ -228,12 +237,12 @@ def exit_code(outcomes: list[Outcome]) -> int:
     return EXIT_CODES[MISSED if MISSED in states else OPEN if OPEN in states else MET]
 
 
-def _more_rows(difference: float, amount: float, rows: int, deviation: float, confidence: float) -> int | None:
-    """Return the further rows that decide if the difference stays as it is, in whichever direction it lies."""
-    distance = difference + amount
-    if not math.isfinite(deviation) or distance == 0:
-        return None
-    return max(1, rows_for_margin(deviation, abs(distance), 0.0, confidence) - rows)
+def _until_narrow(width: float, distance: float, rows: int) -> int:
+    """Return the further rows that make an interval as narrow on one side as a distance, if the value stays as it is.
+
+    Its width shrinks by the root of the rows.
+    """
+    return max(1, math.ceil(rows * ((width / distance) ** 2 - 1)))
 
 
 def _amount(value: Any, where: str) -> tuple[float, str]:

@@ -37,6 +37,9 @@ PASS_RATE = "pass_rate"
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 """Percentiles of the latency, in seconds."""
 
+_OWN_NAMES = (PASS_RATE, *PERCENTILES)
+"""What gates hold that is neither a score nor a measure."""
+
 _NO_PERCENTILE = TooFew("a percentile over several datasets takes all rows")
 
 SUMS = ("cost",)
@@ -86,7 +89,8 @@ def judge(
     if not held:
         _require_own(run, gates)
     threshold = threshold_of(run) if threshold is None else threshold
-    columns = read_columns(run, sorted({_metric_of(gate, run) for gate in gates}), until)
+    metrics = sorted({_metric_of(gate, run) for gate in gates})
+    columns = read_columns(run, metrics, until, other_names=_OWN_NAMES)
     outcomes = []
     for gate in gates:
         for one in held:
@@ -122,7 +126,7 @@ def require_judgeable(run: Run, gates: Sequence[Gate], row: EvalRow) -> None:
     """
     if len(entrants_of([run])) < 2:
         _require_own(run, gates)
-    known = {*row.keys, *row.scores, *MEASURES, HEADLINE}
+    known = {*row.keys, *row.scores, *MEASURES, HEADLINE, *_OWN_NAMES}
     for gate in gates if len(run.datasets) < 2 and not any(ANY_KEY in key for key in known) else ():
         if _metric_of(gate, run) not in known:
             raise UnknownNameError(f"score in {run.path}", gate.metric, sorted(known))
@@ -234,7 +238,8 @@ def _judged(name: Gate, gate: Gate, pairs: Pairs, growing: Growing | None) -> Ou
     interval = interval_over(differences, datasets, pairs.clusters, growing, gate.confidence, difference_interval)
     deviation = standard_error(differences, pairs.clusters) * math.sqrt(len(differences))
     found, base = (float((values * weights_of(datasets, growing)).mean()) for values in (differences, other))
-    return judge_difference(name, found, interval, len(mine), deviation, base)
+    size = float(np.abs(differences).max()) or 1.0
+    return judge_difference(name, found, interval, len(mine), deviation, base, size)
 
 
 def _of_percentile(

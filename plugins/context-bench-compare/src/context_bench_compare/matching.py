@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
 from context_bench_compare.columns import Column, content_places, grouped
-from context_bench_compare.places import dataset_at, example_at, example_place, sample_at
+from context_bench_compare.places import dataset_at, example_at, example_place, place_of_content, sample_at
 from context_bench_compare.verdicts import Pairs
 
 
@@ -47,10 +47,18 @@ def in_common(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], l
     return shared, [np.argsort(own, kind="stable")[np.searchsorted(np.sort(own), shared)] for own in places]
 
 
+def values_at(column: Column, places: NDArray[np.int64], is_across: bool) -> NDArray[np.float64]:
+    """Return the values of a column at places, shape (places,); nan where it has none."""
+    own = places_of(column, is_across)
+    order = np.argsort(own, kind="stable")
+    found = order[np.minimum(np.searchsorted(own, places, sorter=order), len(own) - 1)]
+    return np.where(own[found] == places, column.values[found], np.nan)
+
+
 def _by_content(column: Column) -> NDArray[np.int64]:
     """Return what stands for the content and the sample of each row."""
     known = content_places(column.run)
-    found = [known[example_place(place)] * 128 + sample_at(place) % 128 for place in column.places.tolist()]
+    found = [place_of_content(known[example_place(place)], sample_at(place)) for place in column.places.tolist()]
     return np.array(found, dtype=np.int64)
 
 

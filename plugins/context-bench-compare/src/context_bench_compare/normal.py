@@ -34,6 +34,16 @@ def student_quantile(share: float, degrees: float) -> float:
     return float(special.stdtrit(degrees, share))
 
 
+def binomial_quantile(share: float, rows: int, chance: float) -> int:
+    """Return the least count that so many draws, each with that chance, stay at or below with that share (0 to 1)."""
+    found: int = math.ceil(special.bdtrik(share, rows, chance) - 1e-9)
+    while found > 0 and special.bdtr(found - 1, rows, chance) >= share:
+        found -= 1
+    while special.bdtr(found, rows, chance) < share:
+        found += 1
+    return found
+
+
 def sign_test(fewer: int, rows: int) -> float:
     """Return the two-sided p-value of the exact test that ``fewer`` of ``rows`` are half of them."""
     return min(1.0, 2 * float(special.bdtr(min(fewer, rows - fewer), rows, 0.5)))

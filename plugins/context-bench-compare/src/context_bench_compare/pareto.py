@@ -23,7 +23,7 @@ class Point:
 
     Attributes:
         system: Its name.
-        score, cost: Means over the rows that all systems have.
+        score, cost: Means over the rows of which all systems have it: a failed row has the worst score, and no cost.
         is_on_front: Whether no other system is as good and cheaper, or better and as cheap.
         share: Share of the bootstrap draws in which it is on the front.
     """
@@ -42,9 +42,10 @@ class Front:
     Attributes:
         metric: The score.
         measure: What a row costs, such as ``cost`` or ``prompt_tokens``.
-        rows: Rows that all systems have.
+        rows: Rows of which all systems have the score.
         points: The systems.
         better: Which score is better, ``"higher"`` or ``"lower"``; less cost always is.
+        cost_rows: Those of them of which all systems have a cost.
     """
 
     metric: str
@@ -52,6 +53,28 @@ class Front:
     rows: int
     points: tuple[Point, ...]
     better: str = "higher"
+    cost_rows: int = 0
+
+    @property
+    def unit(self) -> str:
+        """What the measure is told in; empty where nobody says it."""
+        return _UNITS.get(self.measure, "")
+
+    @property
+    def extent(self) -> str:
+        """In words, over which rows the means are."""
+        told = f"over {self.rows:,} rows"
+        if self.cost_rows == self.rows:
+            return told
+        return f"{told}, of which {self.cost_rows:,} have the {self.name} of every system"
+
+    @property
+    def name(self) -> str:
+        """The measure as a phrase."""
+        return self.measure.replace("_", " ")
+
+
+_UNITS = {"latency": "s"}
 
 
 def front_of(
@@ -66,7 +89,8 @@ def front_of(
 
     Args:
         names: Of the systems.
-        scores, costs: One column a system, over the same rows, each of shape (rows,).
+        scores, costs: One column a system, over the same rows, each of shape (rows,). Costs are nan where they are unknown; only
+            rows of which all are known count for any.
         better: Which score is better, ``"higher"`` or ``"lower"``; less cost always is.
         clusters: Number of the cluster of each row; whole clusters are drawn then.
         seed: Seed of the draws.
@@ -75,15 +99,19 @@ def front_of(
     rows = len(scores[0])
     blocks = clusters_of_blocks(rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     count = int(blocks.max()) + 1
-    sums = np.array([np.bincount(blocks, weights=column, minlength=count) for column in (*scores, *costs)])
-    sizes = np.bincount(blocks, minlength=count).astype(float)
+    known = np.isfinite(costs).all(axis=0)
+    counted = [*scores, *(np.where(known, column, 0.0) for column in costs)]
+    sums = np.array([np.bincount(blocks, weights=column, minlength=count) for column in counted])
+    systems = len(names)
+    sizes = np.array([np.bincount(blocks, weights=one, minlength=count) for one in (np.ones(rows), known)])
+    sizes = np.repeat(sizes, systems, axis=0)
     generator = np.random.default_rng(seed)
     means = np.empty((DRAWS, len(sums)))
-    for number in range(DRAWS):
-        weights = np.bincount(generator.integers(0, count, count), minlength=count).astype(float)
-        means[number] = sums @ weights / (sizes @ weights)
-    found = sums.sum(axis=1) / rows
-    systems = len(names)
+    with np.errstate(invalid="ignore"):  # a draw without any known cost has none
+        for number in range(DRAWS):
+            weights = np.bincount(generator.integers(0, count, count), minlength=count).astype(float)
+            means[number] = sums @ weights / (sizes @ weights)
+    found = sums.sum(axis=1) / sizes.sum(axis=1)
     shares = on_front(means[:, systems:], sign * means[:, :systems]).mean(axis=0)
     here = on_front(found[None, systems:], sign * found[None, :systems])[0]
     return tuple(

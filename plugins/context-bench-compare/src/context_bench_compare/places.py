@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 _SAMPLES = 1 << 10
 _POSITIONS = 1 << 33
 
+CONTENT_BITS = 53
+"""Bits of the number that stands for an example's content: with the sample it fills a signed number of 64 bits."""
+
 
 def place_of(dataset: int, position: int, sample: int = 0) -> int:
     """Return the place of a row, or of an example, as a number that sorts as dataset, position and sample do."""
@@ -29,6 +32,11 @@ def example_place(place: int) -> int:
 def identity_of(place: int) -> tuple[int, int]:
     """Return dataset and position of a place."""
     return place // _SAMPLES // _POSITIONS, place // _SAMPLES % _POSITIONS
+
+
+def place_of_content(number: int, sample: int) -> int:
+    """Return one number for the content of an example, of which :data:`CONTENT_BITS` bits count, and the sample of a row."""
+    return number % (1 << CONTENT_BITS) * _SAMPLES + sample
 
 
 def dataset_at(places: NDArray[np.int64]) -> NDArray[np.int64]:

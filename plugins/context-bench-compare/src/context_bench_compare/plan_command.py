@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -71,5 +72,5 @@ def _planned(one: Any) -> tuple[Any, ...]:
         minutes,
         cost,
         one.pilot_rows,
-        f"{one.pilot_shows:.3g}",
+        None if math.isinf(one.pilot_shows) else f"{one.pilot_shows:.3g}",
     )

@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from attrs import frozen
 
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
 from context_bench_compare.columns import read_columns
 from context_bench_compare.entrants import baseline_of, entrants_of
+from context_bench_compare.intervals import cluster_count
 from context_bench_compare.matching import paired
 from context_bench_compare.power import detectable_difference, rows_for_margin, standard_error
 from context_bench_compare.verdicts import require_above_zero, require_confidence
@@ -35,7 +37,7 @@ class Plan:
         tokens: Prompt and response tokens of both; None when nobody counted them.
         minutes: At the pilot's rate; None when it is unknown.
         cost: Money; None when nobody knows it.
-        pilot_shows: Smallest difference that the pilot itself finds four times in five.
+        pilot_shows: Smallest difference that the pilot itself finds four times in five; infinite where its clusters are too few.
     """
 
     system: str
@@ -55,7 +57,7 @@ class Plan:
         """Return the plan as JSON-like values."""
         from attrs import asdict
 
-        return asdict(self)
+        return {key: None if value == math.inf else value for key, value in asdict(self).items()}
 
 
 def plans(
@@ -101,9 +103,11 @@ def plans(
             raise ConfigurationError(
                 f"The pilot {run.path} has {rows} matched rows; {PILOT_ROWS} are needed to plan from."
             )
-        error = standard_error(pairs.ours - pairs.theirs, pairs.clusters)
+        differences = pairs.ours - pairs.theirs
+        error = standard_error(differences, pairs.clusters)
         deviation = error * math.sqrt(rows)
-        needed = rows_for_margin(deviation, margin, 0.0, confidence)
+        size = float(np.abs(differences).max()) or 1.0
+        needed = rows_for_margin(deviation, margin, 0.0, confidence, size=size)
         both = [spent[name.system] for name in (one, against)]
         calls = math.ceil(needed * sum(each["attempts"] for each in both))
         found.append(
@@ -121,7 +125,9 @@ def plans(
                 if requests_per_minute
                 else needed * sum(each["latency"] for each in both) / 60,
                 _total([each["cost"] for each in both], needed),
-                detectable_difference(error, confidence),
+                detectable_difference(
+                    error, confidence, clusters=None if pairs.clusters is None else cluster_count(pairs.clusters)
+                ),
             )
         )
     if not found:

@@ -96,13 +96,13 @@ def more_sentences(found: Overview) -> list[str]:
         )
         told.append(
             f"{RATIO_NAMES[ratio.name]}: {ratio.system} {_number(ratio.value)}, {ratio.baseline} "
-            f"{_number(ratio.baseline_value)}; {_number(ratio.difference, '+')} ({shown})."
+            f"{_number(ratio.baseline_value)}; {_number(ratio.difference, '+')} ({shown}), over {ratio.rows:,} rows."
         )
     if found.front is not None:
-        measure = found.front.measure.replace("_", " ")
-        told.append(f"Pareto front of {found.front.metric} against {measure}, over {found.front.rows} rows:")
+        unit = found.front.unit and f" {found.front.unit}"
+        told.append(f"Pareto front of {found.front.metric} against {found.front.name}, {found.front.extent}:")
         told += [
-            f"  {point.system}: {_number(point.score)} at {_number(point.cost)}, "
+            f"  {point.system}: {_number(point.score)} at {_number(point.cost)}{unit}, "
             f"{'on' if point.is_on_front else 'off'} the front; on it in {point.share:.0%} of the bootstrap draws."
             for point in found.front.points
         ]
@@ -137,6 +137,7 @@ def more_to_dict(found: Overview) -> dict[str, Any]:
             "metric": found.front.metric,
             "measure": found.front.measure,
             "rows": found.front.rows,
+            "cost_rows": found.front.cost_rows,
             "points": points,
         }
     return {"ratios": ratios, "front": front}
@@ -205,7 +206,8 @@ def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
 
 def gate_sentence(outcome: Outcome) -> str:
     """Return a line about a gate."""
-    more = f" About {outcome.more_rows} further rows would decide." if outcome.more_rows else ""
+    rows = "row" if outcome.more_rows == 1 else "rows"
+    more = f" About {outcome.more_rows:,} further {rows} would decide." if outcome.more_rows else ""
     return f"Gate {outcome.gate}: {outcome.state}. {outcome.sentence}.{more}"
 
 

@@ -125,9 +125,12 @@ class Comparison:
         corrected: The same, corrected for the comparisons made together.
         test: Name of the test.
         improved, regressed: Keys of the rows that flipped at the threshold.
-        detectable: Smallest difference that such a run finds four times in five.
+        detectable: Smallest difference that such a run finds four times in five, as many comparisons as were made together;
+            infinite where the clusters are too few to find any.
         word: One of :data:`WORDS`.
         sentence: The verdict with its reason.
+        error: Standard error of the difference.
+        differing: Rows whose two scores differ.
     """
 
     rows: int
@@ -146,6 +149,8 @@ class Comparison:
     detectable: float
     word: str = INCONCLUSIVE
     sentence: str = ""
+    error: float = math.nan
+    differing: int = 0
 
 
 def incomparable(why: str, unmatched: int = 0) -> Comparison:
@@ -164,9 +169,11 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
     passing, passed = (passes(values, rules.threshold, rules.better) for values in (pairs.ours, pairs.theirs))
     both = differences[pairs.answered]
     p_value, test = paired_p_value(differences, pairs.clusters, rules.seed)
+    clusters = None if pairs.clusters is None else cluster_count(pairs.clusters)
+    error = standard_error(differences, pairs.clusters)
     found = Comparison(
         rows=len(differences),
-        clusters=None if pairs.clusters is None else cluster_count(pairs.clusters),
+        clusters=clusters,
         unmatched=pairs.unmatched,
         mean=float(pairs.ours.mean()),
         baseline_mean=float(pairs.theirs.mean()),
@@ -178,19 +185,28 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
         test=test,
         improved=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passing & ~passed)),
         regressed=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passed & ~passing)),
-        detectable=detectable_difference(standard_error(differences, pairs.clusters), rules.confidence),
+        detectable=detectable_difference(error, rules.confidence, clusters=clusters),
+        error=error,
+        differing=int(np.count_nonzero(differences)),
     )
     return judged(found, rules)
 
 
 def corrected(comparisons: Sequence[Comparison], rules: Rules | Sequence[Rules]) -> list[Comparison]:
-    """Return comparisons that were made together, their tests corrected by Holm's method and judged again."""
+    """Return comparisons that were made together, their tests corrected by Holm's method and judged again.
+
+    What one of them could have shown is told at the error that Holm's method leaves it beside those that did show something.
+    """
     each = [rules] * len(comparisons) if isinstance(rules, Rules) else list(rules)
     tested = [number for number, one in enumerate(comparisons) if one.word != INCOMPARABLE]
     values = holm([comparisons[number].p_value for number in tested])
     found = list(comparisons)
     for number, value in zip(tested, values):
-        found[number] = judged(evolve(comparisons[number], corrected=value), each[number])
+        one, own = comparisons[number], each[number]
+        shown = sum(other < 1 - own.confidence for other in values)
+        confidence = 1 - (1 - own.confidence) / max(1, len(tested) - shown)
+        detectable = detectable_difference(one.error, confidence, clusters=one.clusters)
+        found[number] = judged(evolve(one, corrected=value, detectable=detectable), own)
     return found
 
 
@@ -210,6 +226,13 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
         word = BETTER if low > 0 else WORSE
         return evolve(found, word=word, sentence=f"{bounds}; p = {found.corrected:.2g} ({found.test})")
     ruled_out = f"a loss of more than {max(0.0, -low):.4g} is ruled out"
-    shown = f"this run could only show a difference of {found.detectable:.4g}" if found.detectable else "no row differs"
-    shown = f"{shown}; {ruled_out}"
-    return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {shown}")
+    return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_shown(found)}; {ruled_out}")
+
+
+def _shown(found: Comparison) -> str:
+    """Return what a run that decides nothing could have shown, as a phrase."""
+    if not found.differing:
+        return "no row differs"
+    if math.isinf(found.detectable):
+        return f"with {found.clusters} clusters the test can show no difference, however large"
+    return f"this run could only show a difference of {found.detectable:.4g}"

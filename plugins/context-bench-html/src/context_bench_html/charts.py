@@ -53,7 +53,7 @@ def forest(name: str, differences: Sequence[Difference]) -> Markup | None:
 
 def _difference(one: Difference, scale: Scale, y: int) -> Markup:
     title = f"{_name_of(one)}: {number(one.found.difference, '+')}; {one.found.word}. {one.found.sentence}"
-    parts = [element("title", title), element("text", shortened(_name_of(one), 38), x=240, y=y + 4, text_anchor="end")]
+    parts = [element("title", title), element("text", _name_of(one, 34), x=240, y=y + 4, text_anchor="end")]
     centre = scale(one.found.difference)
     if one.bounds is not None:
         low, high = (scale(end) for end in one.bounds)
@@ -67,8 +67,13 @@ def _difference(one: Difference, scale: Scale, y: int) -> Markup:
     return element("g", *parts, class_=f"difference {one.found.word}")
 
 
-def _name_of(one: Difference) -> str:
-    return one.system if one.of == "score" else f"{one.system}, {one.of}"
+def _name_of(one: Difference, length: int | None = None) -> str:
+    """Return what is compared in words; where there is room for so many letters only, of both names as many as it can."""
+    system, of = one.system, "" if one.of == "score" else f", {one.of}"
+    if length is None:
+        return system + of
+    of = shortened(of, max(length - len(system), length * 2 // 3))
+    return shortened(system, length - len(of)) + of
 
 
 def tradeoff(name: str, front: Front | None) -> Markup | None:
@@ -98,8 +103,8 @@ def tradeoff(name: str, front: Front | None) -> Markup | None:
 
 
 def measure_of(front: Front) -> str:
-    """Return in words what a front's systems cost."""
-    return front.measure.replace("_", " ")
+    """Return in words what a front's systems cost, with its unit."""
+    return f"{front.name} ({front.unit})" if front.unit else front.name
 
 
 def histogram(

@@ -152,15 +152,16 @@ def trade(found: SideBySide, run: Any = None) -> Trade:
 
 def _front(found: SideBySide, clusters: NDArray[np.int64] | None) -> Front | None:
     scored = [cells for cells in found.competing if any(value is not None for value in cells.values)]
+    scores = [_measured(cells, "pass") for cells in scored]
+    valued = ~np.isnan(scores).any(axis=0) if scored else np.zeros(0, dtype=bool)
     for measure in COSTS if len(scored) > 1 else ():
-        columns = [_measured(cells, part) for part in ("pass", measure) for cells in scored]
-        known = ~np.isnan(columns).any(axis=0)
-        if known.any():
-            columns = [column[known] for column in columns]
-            own = None if clusters is None else clusters[known]
+        costs = [_measured(cells, measure)[valued] for cells in scored]
+        known = int(np.isfinite(costs).all(axis=0).sum())
+        if known:
+            own = None if clusters is None else clusters[valued]
             names = [cells.label for cells in scored]
-            points = front_of(names, columns[: len(names)], columns[len(names) :], found.better, own)
-            return Front("score", measure, int(known.sum()), points, found.better)
+            points = front_of(names, [column[valued] for column in scores], costs, found.better, own)
+            return Front("score", measure, int(valued.sum()), points, found.better, known)
     return None
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
 from context_bench import EvalRow
 from context_bench.answers import references
-from context_bench_compare.columns import MEASURES
+from context_bench_compare.columns import ANY_KEY, MEASURES
 
 REGRESSED, IMPROVED, DIFFERENT, FAILED = 1, 2, 4, 8
 """What a line can be; see :meth:`SideBySide.states`."""
@@ -36,7 +36,8 @@ class Cells:
         input_tokens, output_tokens: Tokens before and after the system, where both can be told.
         responses: Beginning of the response.
         digests: Stands for the whole response.
-        scores: The same for each score key.
+        scores: The same as ``values`` for each score key.
+        broken: Line and row of those with errors, without their texts.
     """
 
     label: str
@@ -51,6 +52,7 @@ class Cells:
     responses: list[str | None] = field(factory=list)
     digests: list[bytes | None] = field(factory=list)
     scores: dict[str, list[float | None]] = field(factory=dict)
+    broken: list[tuple[int, EvalRow]] = field(factory=list)
 
     def put(self, line: int, index: int, row: EvalRow, excerpt: int) -> None:
         """Take what a row says."""
@@ -68,6 +70,15 @@ class Cells:
         _put(self.digests, line, None if response is None else _digest(response))
         for key, value in row.scores.items():
             _put(self.scores.setdefault(key, []), line, value)
+        if row.errors:
+            self.broken.append((line, evolve(row, output={}, response=None)))
+
+    def fail(self, keys: Iterable[str]) -> None:
+        """Give rows with errors the worst value of each of these score keys that their errors kept from them."""
+        for line, row in self.broken:
+            for key in {*keys, *row.keys} - {ANY_KEY, *row.scores}:
+                if (value := row.value(key)) is not None:
+                    _put(self.scores.setdefault(key, []), line, value)
 
     def fill(self, lines: int) -> None:
         """Make every list as long as there are lines."""
@@ -198,7 +209,9 @@ def side_by_side(
             if row.better("score") == "lower":
                 lower_datasets.add(row.dataset)
     found = list(cells.values())
+    keys = list(dict.fromkeys(key for one in found for key in one.scores))
     for one in found:
+        one.fail(keys)
         one.fill(len(told))
     names = [one.label for one in found]
     made = frozenset(derived)
