@@ -60,6 +60,10 @@ SIGNATURES: list[tuple[str, dict[str, Any]]] = [
         "context_bench_scorers.summary_quality:SummaryQuality.truncate_input_text",
         {"input_text": REQUIRED, "ref_output": REQUIRED, "cand_output": REQUIRED, "context_window": 4096},
     ),
+    (
+        "context_bench_scorers.summary_quality:truncate_input_text",
+        {"input_text": REQUIRED, "ref_output": REQUIRED, "cand_output": REQUIRED, "context_window": 4096},
+    ),
     ("context_bench_scorers.summary_quality:SummaryQuality.validate_batch", {BATCH[0]: REQUIRED}),
     ("context_bench_scorers.qa_quality:QAQualityCorrectness.validate_batch", {BATCH[0]: REQUIRED}),
     ("context_bench_scorers.word_count_match:WordCountMatch", {}),

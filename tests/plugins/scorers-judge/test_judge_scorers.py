@@ -27,6 +27,7 @@ from context_bench_scorers_judge import (
     SummaryQualityEvaluator,
 )
 from context_bench_scorers_judge.choices import read_choice
+from context_bench_scorers_judge.summary_quality import truncate_input_text
 
 PACKAGE = Path(context_bench_scorers_judge.__file__).parent
 README = Path(__file__).parents[3] / "plugins" / "context-bench-scorers-judge" / "README.md"
@@ -197,6 +198,7 @@ def test_only_the_text_is_cut_to_the_window(fake: Any) -> None:
     assert "the reference" in fake.prompts[0]
     assert "w0 w1 w2" in fake.prompts[0]
     kept, is_cut = scorer.truncate_input_text(text, "r", "c", 400)
+    assert (kept, is_cut) == truncate_input_text(text, "r", "c", 400, Words())
     assert text.startswith(kept)
     assert is_cut
     assert scorer.truncate_input_text("a b", "r", "c") == ("a b", False)

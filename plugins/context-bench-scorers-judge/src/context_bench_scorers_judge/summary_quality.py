@@ -156,6 +156,22 @@ class SummaryQuality(JudgeScorer):
         return (yield from with_parity(super()._safe(case), self.parity))
 
 
+def truncate_input_text(
+    input_text: str,
+    ref_output: str,
+    cand_output: str,
+    context_window: int = 4096,
+    tokenizer: Any = None,
+) -> tuple[str, bool]:
+    """Return what `SummaryQuality.truncate_input_text` does with the packaged prompt.
+
+    >>> truncate_input_text("Rain fell.", "It rained.", "Rain.")
+    ('Rain fell.', False)
+    """
+    scorer = SummaryQuality(tokenizer=tokenizer)
+    return scorer.truncate_input_text(input_text, ref_output, cand_output, context_window)
+
+
 def _texts(text: str, first: str, second: str) -> dict[str, str]:
     return {
         "text": tagged("text", text),
