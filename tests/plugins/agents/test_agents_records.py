@@ -35,6 +35,15 @@ TRUTH = [{"geo.area": {"base": [10], "unit": ["cm", ""], "deep": ["", {"a": [1, 
         ("[geo.area(base=10), geo.area(base=10)]", 0.0),
         ("[area(base=10)]", 0.0),
         ("`geo.area(base=10)`", 1.0),
+        ("<think>[geo.area(base=11)] is [wrong].</think>[geo.area(base=10)]", 1.0),
+        ('[{"geo.area": "{\\"base\\": 10}"}]', 1.0),
+        ('<tool_call>\n{"name": "geo.area", "arguments": {"base": 10, "deep": {"a": 1}}}\n</tool_call>', 1.0),
+        (
+            '<tool_call>{"name": "geo.area", "arguments": {"base": 10}}</tool_call>\n<tool_call>{"name": "f"}</tool_call>',
+            0.0,
+        ),
+        ("<TOOLCALL>[geo.area(base=10)]</TOOLCALL>", 1.0),
+        ("<tool_call>" * 9_000, 0.0),
         ("I cannot do that.", 0.0),
         ("", 0.0),
     ],
@@ -172,7 +181,9 @@ def test_where_relevance_counts_any_call_is_right():
     assert BFCLMatch().score(example, {"response": "None of them helps."}) == {"bfcl_ast": 0.0}
 
 
-def test_calls_of_an_endpoint_count():
+def test_calls_of_an_endpoint_count_as_endpoints_and_as_bfcl_write_them():
+    kept = {"geo_area": '{"base": 10}'}
+    assert BFCLMatch().score({"ground_truth": TRUTH}, {"response": "", "tool_calls": [kept]}) == {"bfcl_ast": 1.0}
     call = {"type": "function", "function": {"name": "geo.area", "arguments": json.dumps({"base": 10})}}
     assert BFCLMatch().score({"ground_truth": TRUTH}, {"response": "", "tool_calls": [call]}) == {"bfcl_ast": 1.0}
 

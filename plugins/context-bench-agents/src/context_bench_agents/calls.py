@@ -10,7 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from context_bench.answers import answer_of
+
 _LANGUAGE = re.compile(r"\A(?:[\w.+-]*[^\S\n]*\n|[a-zA-Z]+(?=[\s\[{]))")
+_OPENS, _CLOSES = re.compile(r"<(?:tool_?call|TOOLCALL)>"), re.compile(r"</(?:tool_?call|TOOLCALL)>")
 _LONGEST = 100_000
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -38,19 +41,27 @@ def calls_of(output: Mapping[str, Any]) -> list[FunctionCall] | None:
     """
     if output.get("tool_calls"):
         return [call for each in output["tool_calls"] if (call := _of_json(each))] or None
-    text = output.get("response")
-    return parse_calls(text) if isinstance(text, str) else None
+    answer = answer_of(output)
+    return None if answer is None else parse_calls(answer)
 
 
 def parse_calls(text: str) -> list[FunctionCall] | None:
     """Return the calls that a text holds, or None."""
     if len(text) > _LONGEST:
         return None
-    for candidate in _candidates(text.strip()):
-        found = _from_json(candidate) or _from_python(candidate)
-        if found:
-            return found
-    return None
+    found = [call for part in _tagged(text) for call in _read(part)]
+    for candidate in _candidates(text):
+        found = found or _read(candidate)
+    return found or None
+
+
+def _tagged(text: str) -> list[str]:
+    """Return what stands in ``<tool_call>`` tags; a tag that nothing closes is none."""
+    return [_OPENS.split(part)[-1].strip() for part in _CLOSES.split(text)[:-1] if _OPENS.search(part)]
+
+
+def _read(text: str) -> list[FunctionCall]:
+    return _from_json(text) or _from_python(text)
 
 
 def _candidates(text: str) -> Iterator[str]:
@@ -62,13 +73,17 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _from_json(text: str) -> list[FunctionCall]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
+    value = _loaded(text)
     values = value if isinstance(value, list) else [value]
     found = [_of_json(each) for each in values]
     return [call for call in found if call] if found and all(found) else []
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _of_json(value: Any) -> FunctionCall | None:
@@ -78,14 +93,17 @@ def _of_json(value: Any) -> FunctionCall | None:
     body = inner if isinstance(inner, Mapping) else value
     name, arguments = body.get("name"), body.get("arguments", body.get("parameters"))
     if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments or "{}")
-        except (ValueError, RecursionError):
+        arguments = _loaded(arguments or "{}")
+        if arguments is None:
             return None
     if isinstance(name, str) and isinstance(arguments, Mapping | None):
         return FunctionCall(name, dict(arguments or {}))
-    if len(value) == 1:  # {"name": {"argument": value}}
+    if (
+        len(value) == 1
+    ):  # {"name": {"argument": value}}, or as BFCL keeps it, with the arguments as the text of an object
         [(name, arguments)] = value.items()
+        if isinstance(arguments, str):
+            arguments = _loaded(arguments)
         if isinstance(arguments, Mapping):
             return FunctionCall(str(name), dict(arguments))
     return None
