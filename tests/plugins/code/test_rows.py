@@ -41,6 +41,11 @@ class Adding(Base):
 """
 
 
+DOCTEST = "import doctest\ndoctest.testmod()\n"
+DOCUMENTED = 'def add(a, b):\n    """Add.\n\n    >>> add(1, 2)\n    3\n    """\n'
+HELPER = 'def helper():\n    """\n    >>> add(1, 2), helper()\n    (3, 4)\n    """\n    return 4\n'
+
+
 @pytest.mark.parametrize(
     "original",
     [
@@ -77,6 +82,19 @@ class Adding(Base):
             {"test": "def test_add():\n    assert add(1, 2) == 3\nimport unittest\nunittest.main()"},
             id="a main that finds nothing",
         ),
+        pytest.param({"test": DOCTEST, "prompt": DOCUMENTED, "entry_point": "add"}, id="doctests of a prompt"),
+        pytest.param({"test": DOCTEST, "prompt": DOCUMENTED}, id="doctests without an entry point"),
+        pytest.param({"test": f"{HELPER}\n{DOCTEST}"}, id="doctests of the tests"),
+        pytest.param({"test": '">>> add(1, 2)\\n3"\n' + DOCTEST}, id="doctests of a module"),
+        pytest.param(
+            {"test": "from doctest import testmod\nfound = testmod()\nassert found.failed == 0", "prompt": DOCUMENTED},
+            id="doctests that are counted",
+        ),
+        pytest.param(
+            {"test": "import doctest\ndoctest.run_docstring_examples(add, globals())", "prompt": DOCUMENTED},
+            id="doctests of a function",
+        ),
+        pytest.param({"test": DOCTEST + "assert add(1, 2) == 3"}, id="doctests without examples, and an assertion"),
     ],
 )
 def test_a_right_answer_scores_one_and_a_wrong_one_zero(evaluator: CodeExecution, original: Row) -> None:
@@ -99,6 +117,11 @@ def test_a_right_answer_scores_one_and_a_wrong_one_zero(evaluator: CodeExecution
         pytest.param({"test": "def test_add(two):\n    assert add(1, two) == 3\n"}, id="tests that want arguments"),
         pytest.param({"test": "'words'\nimport math\nright = 4\n"}, id="nothing is tested"),
         pytest.param({"test": "import unittest\nunittest.main()\n"}, id="a main without a test"),
+        pytest.param({"test": DOCTEST, "prompt": "def add(a, b):\n"}, id="doctests without an example"),
+        pytest.param(
+            {"test": "import doctest as d\nfound = d.testmod()\nassert found.failed == 0", "prompt": "Write >>> add."},
+            id="counted doctests without an example",
+        ),
         pytest.param({"test": "assert (", "entry_point": "add"}, id="tests that do not compile"),
         pytest.param({"test": "assert '\ud800'", "entry_point": "add"}, id="tests with half a character"),
         pytest.param({"test": "import numpy as np\nassert np.add(1, 2) == add(1, 2)"}, id="tests that need a package"),

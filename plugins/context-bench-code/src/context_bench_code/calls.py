@@ -33,25 +33,33 @@ def checked_name(tests: Sequence[str]) -> str | None:
     return (found[-1][1] or "") if found else None
 
 
-def missing_calls(tests: Sequence[str]) -> str | None:
+def missing_calls(tests: Sequence[str], has_examples: bool = False) -> str | None:
     """The calls without which tests would only be defined: "" where they run by themselves, None where none can be made.
 
     Functions called `test...` that need no arguments are called, and so are such methods of classes called `Test...`; the classes
-    of unittest are run, unless the tests call `unittest.main()`.
+    of unittest are run, unless the tests call `unittest.main()`. What only runs doctests tests nothing without examples.
+
+    Args:
+        tests: Sources.
+        has_examples: Whether docstrings that the row gives hold examples.
 
     >>> missing_calls(["assert double(1) == 2"]), missing_calls(["def test_double(): assert double(1) == 2"])
     ('', 'test_double()')
     >>> missing_calls(["def double_it(): assert double(1) == 2"]) is None
     True
     """
-    if any(map(_ASSERTION.search, tests)):
+    is_doctest = not has_examples and any("doctest" in test for test in tests)
+    if any(map(_ASSERTION.search, tests)) and not is_doctest:
         return ""
     try:
         statements = [statement for test in tests for statement in ast.parse(test).body]
     except _UNREADABLE:
         return ""  # the program says what is wrong with them
     cases = _test_cases(statements)
-    if any(_runs(statement) and (cases or not _is_main(statement)) for statement in statements):
+    running = [statement for statement in statements if _runs(statement) and (cases or not _is_main(statement))]
+    if is_doctest:
+        running = _without_doctests(statements, running)
+    if running:
         return ""
     return "\n".join(call for statement in statements for call in _calls(statement, cases)) or None
 
@@ -72,6 +80,23 @@ def _is_main(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return False
     return ast.unparse(statement.value.func) in ("unittest.main", "main")
+
+
+def _without_doctests(statements: Sequence[ast.stmt], running: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements that use neither the module doctest nor a name that one which does has bound."""
+    names = {"doctest"}
+    for statement in statements:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "doctest":
+            names |= {alias.asname or alias.name for alias in statement.names}
+        elif isinstance(statement, ast.Import):
+            names |= {alias.asname for alias in statement.names if alias.name == "doctest" and alias.asname}
+        elif names & (used := {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}):
+            names |= used if isinstance(statement, (ast.Assign, ast.AnnAssign)) else set()
+    return [
+        statement
+        for statement in running
+        if not any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(statement))
+    ]
 
 
 def _test_cases(statements: Sequence[ast.stmt]) -> frozenset[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_bench_code.calls import checked_name, defines_check, missing_calls
+from context_bench_code.inside.doctests import asks_for_doctests, docstrings_of
 
 _FUNCTION = re.compile(r"^(?:async\s+)?def\s+(\w+)\s*\(", re.MULTILINE)
 
@@ -22,7 +23,9 @@ def job_of(original: Mapping[str, Any], response: str) -> dict[str, Any] | None:
     tests = _texts(original.get("test")) or _texts(original.get("test_list"))
     if not tests:
         return None
-    entry_point, calls = _called(tests, original.get("entry_point"), prompts)
+    setup = _texts(original.get("test_setup_code"))
+    has_examples = bool(asks_for_doctests(tests) and docstrings_of([*tests, *setup, *prompts]))
+    entry_point, calls = _called(tests, original.get("entry_point"), prompts, has_examples)
     if calls is None:
         return None  # nothing would call the tests
     return {
@@ -31,15 +34,15 @@ def job_of(original: Mapping[str, Any], response: str) -> dict[str, Any] | None:
         "entry_point": entry_point,
         "calls": calls,
         "imports": "\n".join(_texts(original.get("test_imports"))),
-        "setup": "\n".join(_texts(original.get("test_setup_code"))),
+        "setup": "\n".join(setup),
         "tests": tests,
     }
 
 
-def _called(tests: list[str], given: Any, prompts: list[str]) -> tuple[str | None, str | None]:
+def _called(tests: list[str], given: Any, prompts: list[str], has_examples: bool) -> tuple[str | None, str | None]:
     """The name that is tested, where tests call it by another one, and the calls that they lack; None if none can be made."""
     if not defines_check(tests):
-        return None, missing_calls(tests)
+        return None, missing_calls(tests, has_examples)
     checked = checked_name(tests)
     entry_point = _entry_point(given or checked, prompts)
     if checked is not None:

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from context_bench_code.inside.doctests import asks_for_doctests, examples_in, examples_raise, given_docstrings
 from context_bench_code.inside.extraction import find_solution
 from context_bench_code.inside.fitting import Problem, defined_names, is_code, parse
 
@@ -68,6 +69,8 @@ def assemble(job: Mapping[str, Any]) -> Program:
         return Program("none", [])
     sources = [Source("<imports>", job["imports"])]
     sources += [Source("<response>", text) for text in solution.sources]
+    if asks_for_doctests(tests):
+        sources.append(Source("<doctest>", examples_raise(given_docstrings(job))))
     if any("unittest" in test for test in (job["setup"], *tests)):
         sources.append(Source("<unittest>", FAILURES_RAISE))
     sources.append(Source("<setup>", job["setup"]))
@@ -80,6 +83,8 @@ def problem_of(job: Mapping[str, Any]) -> Problem:
     """What the solution of a job has to fit: the first of its prompts that is code, and what its tests call."""
     entry_point = job["entry_point"]
     tests = [lines_of(test) for test in job["tests"]]
+    if asks_for_doctests(tests):
+        tests += examples_in(given_docstrings(job))
     names = frozenset([entry_point]) if entry_point else called_names(tests, [job["imports"], job["setup"]])
     return Problem(next((text for text in map(lines_of, job["prompts"]) if is_code(text, names)), ""), names)
 
