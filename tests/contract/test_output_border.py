@@ -29,7 +29,6 @@ ALLOWED = {
         1,
     ): "what a call said before, which went through the border then",
     ("core/src/context_bench/runner/progress.py", "print", 1): "lines that printable or json_text made",
-    ("core/src/context_bench/plugins/apart.py", "print", 2): "JSON on a pipe that the parent reads",
     (
         "plugins/context-bench-llama/src/context_bench_llama/serve.py",
         "print",

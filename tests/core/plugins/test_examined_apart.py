@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from context_bench.plugins import apart
+from context_bench.plugins import child
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
@@ -59,17 +59,13 @@ def test_one_that_hangs_is_named_too(site: Any) -> None:
 def test_a_flood_is_not_blamed_on_the_one_before_when_its_answer_is_read_late(
     site: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Late:
-        def __init__(self, stream: Any) -> None:
-            self.stream = stream
+    def late(stream: Any) -> bytes:
+        message = receive(stream)
+        time.sleep(0.5)
+        return message
 
-        def readline(self, size: int) -> bytes:
-            line: bytes = self.stream.readline(size)
-            time.sleep(0.5)
-            return line
-
-    read = apart._read
-    monkeypatch.setattr(apart, "_read", lambda stream, said: read(Late(stream), said))
+    receive = child._receive
+    monkeypatch.setattr(child, "_receive", late)
     site.evaluator("acme-a", "a")
     site.evaluator("acme-bad", "bad", code="while True: print('x' * 10000)")
     ours = Catalog(component for component in discover(PluginSettings()) if component.distribution.name in site.names)

@@ -1,36 +1,21 @@
-"""Child processes for evaluators that are bound to the processor. One that hangs is killed and replaced.
-
-Requests and answers are pickles with their length before them, on a child's standard input and output.
-"""
+"""Child processes for evaluators that are bound to the processor. One that hangs is killed and replaced."""
 
 from __future__ import annotations
 
-import os
 import pickle
-import select
-import signal
-import subprocess
-import sys
-from contextlib import suppress
+from collections.abc import Callable
 from queue import SimpleQueue
-from struct import Struct
 from threading import Lock, Thread
-from time import monotonic, sleep
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from context_bench.runner.stopping import NAMES, Raised, Stop, guarded, message_of
+from context_bench.plugins.child import Child
+from context_bench.runner.stopping import Raised, Stop, guarded, message_of
 
 if TYPE_CHECKING:
     from context_bench.runner.parts import Scorer
     from context_bench.runner.scoring import Batches
 
-_LENGTH = Struct("!Q")
-_SERVE = "import sys; sys.path[:] = {path!r}; from context_bench.runner.children import serve; serve()"
-_READY = b"ready"
-_PATIENCE, _LONGEST = 60.0, 1e6
-_PIECE = 1 << 20
-_PR_SET_PDEATHSIG = 1
-_SYNCHRONIZE, _FOREVER = 0x00100000, 0xFFFFFFFF
+_PATIENCE = 60.0
 
 
 class Children:
@@ -52,7 +37,7 @@ class Children:
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self._lock = Lock()
         self._threads = 0
-        self._children: set[_Child] = set()
+        self._children: set[Child] = set()
         self._is_closed = False
         self._here: Batches | None = None
         try:
@@ -90,12 +75,12 @@ class Children:
         for _ in range(self._threads):
             self._queue.put(None)
         for child in children:
-            child.close()
+            child.kill()
         if self._here is not None:
             self._here.close()
 
     def _serve(self) -> None:
-        child: _Child | None = None
+        child: Child | None = None
         try:
             while (pending := self._queue.get()) is not None:
                 if self._stop.is_set():
@@ -109,7 +94,7 @@ class Children:
                     if isinstance(refused := guarded(self._score_here, pending), Raised):
                         pending.add(self._scorer, refused.error)
                     continue
-                found = guarded(child.score, pending)
+                found = guarded(self._score, child, pending)
                 if child.is_dead:
                     self._forget(child)
                     child = None
@@ -121,17 +106,38 @@ class Children:
             if child is not None:
                 self._forget(child)
 
-    def _begin(self) -> _Child | None:
+    def _begin(self) -> Child | None:
         """Return a process; None where the evaluator cannot be sent to one, or none is to be had."""
-        if self._pickle is None or isinstance(child := guarded(_Child, self._pickle, self._deadline), Raised):
+        if self._pickle is None:
+            return None
+        try:
+            child = Child(f"{__name__}:answerer", self._pickle, _PATIENCE)
+        except (EOFError, TimeoutError):  # it cannot be loaded there
+            self._pickle = None
+            return None
+        except (OSError, RuntimeError):  # no process is to be had, or no thread that leads it
             return None
         with self._lock:
             self._children.add(child)
-        if not child.is_dead:
-            return child  # type: ignore[no-any-return]
-        self._pickle = None
-        self._forget(child)
-        return None
+        return child
+
+    def _score(self, child: Child, pending: Any) -> Any:
+        """Return what the evaluator says of an example and an output, in the child.
+
+        Raises:
+            TimeoutError: It took longer than the deadline; the child is dead.
+            RuntimeError: The child ended.
+        """
+        try:
+            found = pickle.loads(child.ask(pickle.dumps(pending.pair), self._deadline))
+        except TimeoutError:
+            child.kill()
+            raise TimeoutError(f"it took longer than the deadline of {self._deadline:g} s, and was killed.") from None
+        except EOFError as error:
+            raise RuntimeError(f"it {error}.") from error
+        if isinstance(found, BaseException):
+            raise found
+        return found
 
     def _score_here(self, pending: Any) -> None:
         with self._lock:
@@ -150,152 +156,25 @@ class Children:
             self._most = self._threads
             return True
 
-    def _forget(self, child: _Child) -> None:
-        child.close()
-        child.release()
+    def _forget(self, child: Child) -> None:
         with self._lock:
             self._children.discard(child)
+        child.close()
 
 
-class _Child:
-    """One process."""
+def answerer(evaluator: bytes) -> Callable[[bytes], bytes]:
+    """Be the child: return what says of a pair what the evaluator says, or what it raises."""
+    score = pickle.loads(evaluator).score
 
-    def __init__(self, evaluator: bytes, deadline: float | None) -> None:
-        self._deadline = deadline
-        self._lock = Lock()
-        self.is_dead = False
-        command = [sys.executable, "-c", _SERVE.format(path=[os.path.abspath(path) for path in sys.path])]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        if guarded(self._ask, evaluator, _PATIENCE) != _READY:
-            self.close()
-
-    def score(self, pending: Any) -> Any:
-        """Return what the evaluator says of an example and an output, in the child.
-
-        Raises:
-            TimeoutError: It took longer than the deadline; the child is dead.
-            RuntimeError: The child ended.
-        """
-        message = pickle.dumps(pending.pair)
+    def answer(pair: bytes) -> bytes:
         try:
-            told = self._ask(message, self._deadline)
-        except TimeoutError:
-            self.close()
-            raise TimeoutError(f"it took longer than the deadline of {self._deadline:g} s, and was killed.") from None
-        except Exception as error:  # what comes next would be taken for the answer to another pair
-            self.close()
-            raise RuntimeError(f"its process ended with exit code {self._process.returncode}.") from error
-        found = pickle.loads(told)
-        if isinstance(found, BaseException):
-            raise found
-        return found
-
-    def close(self) -> None:
-        """Kill the process."""
-        with self._lock:
-            self.is_dead = True
-            self._process.kill()
-            self._process.wait()
-
-    def release(self) -> None:
-        """Close its pipes, on the thread that reads: for another their numbers might be those of other pipes right after."""
-        for pipe in filter(None, (self._process.stdin, self._process.stdout)):
-            with suppress(OSError):
-                pipe.close()
-
-    def _ask(self, message: bytes, seconds: float | None) -> bytearray:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        _send(self._process.stdin, message)
-        return _receive(self._process.stdout, seconds)
-
-
-def _send(stream: IO[bytes], message: bytes) -> None:
-    stream.write(_LENGTH.pack(len(message)) + message)
-    stream.flush()
-
-
-def _receive(stream: IO[bytes], seconds: float | None = None) -> bytearray:
-    until = None if seconds is None else monotonic() + seconds
-    (length,) = _LENGTH.unpack(_read(stream.fileno(), _LENGTH.size, until))
-    return _read(stream.fileno(), length, until)
-
-
-def _read(number: int, size: int, until: float | None) -> bytearray:
-    found = bytearray()
-    while len(found) < size:
-        if until is not None and not _has_more(number, max(0.0, until - monotonic())):
-            raise TimeoutError
-        piece = os.read(number, min(size - len(found), _PIECE))
-        if not piece:
-            raise EOFError
-        found += piece
-    return found
-
-
-def _has_more(number: int, seconds: float) -> bool:
-    """Whether something can be read within these seconds."""
-    if not hasattr(select, "poll"):
-        return bool(select.select([number], [], [], seconds)[0])
-    waiting = select.poll()  # the other one takes no number above 1,023
-    waiting.register(number, select.POLLIN)
-    return bool(waiting.poll(1000 * min(seconds, _LONGEST)))
-
-
-def serve() -> None:
-    """What a child does: read an evaluator, then pairs; write what it says of each, until its input ends."""
-    for name in NAMES:
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)  # the parent decides when to end
-    end_with_parent()
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what an evaluator prints must not mix with the answers
-    requests = sys.stdin.buffer
-    try:
-        evaluator = pickle.loads(_receive(requests))
-    except Exception as error:  # noqa: BLE001 - told to the parent, which then scores itself
-        _send(answers, f"cannot be loaded: {error}".encode())
-        return
-    _send(answers, _READY)
-    while True:
-        try:
-            pair = _receive(requests)
-        except EOFError:
-            return
-        try:
-            told = pickle.dumps(evaluator.score(*pickle.loads(pair)))
+            return pickle.dumps(score(*pickle.loads(pair)))
         except BaseException as error:  # noqa: BLE001 - whatever an evaluator raises is this row's failure
             try:
                 told = pickle.dumps(error)
                 pickle.loads(told)  # many a class can be taken apart and not be put together again
+                return told
             except Exception:  # noqa: BLE001 - it cannot be sent as it is
-                told = pickle.dumps(RuntimeError(f"{type(error).__name__}: {message_of(error)}"))
-        _send(answers, told)
+                return pickle.dumps(RuntimeError(f"{type(error).__name__}: {message_of(error)}"))
 
-
-def end_with_parent() -> None:
-    """Have this process end when its parent does, however that ends.
-
-    Linux does it by itself (``prctl``); elsewhere a thread watches the parent.
-    """
-    parent = os.getppid()
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before that
-            os._exit(1)
-    else:
-        Thread(target=_watch, args=(parent,), name="context-bench-parent", daemon=True).start()
-
-
-def _watch(parent: int) -> None:
-    if sys.platform == "win32":
-        import ctypes
-
-        handle = ctypes.windll.kernel32.OpenProcess(_SYNCHRONIZE, False, parent)
-        ctypes.windll.kernel32.WaitForSingleObject(handle, _FOREVER)
-    else:
-        while os.getppid() == parent:
-            sleep(0.5)
-    os._exit(1)
+    return answer
