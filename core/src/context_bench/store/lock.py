@@ -167,10 +167,10 @@ def close_seal(path: Path, seal: str) -> None:
     Raises:
         StoreError: The file does not hold the open seal.
     """
-    place = _place(path, seal)
+    place, check_sum = _examined(path, seal)
     with path.open("r+b") as file:
         file.seek(place)
-        file.write(_check_sum(path, place))
+        file.write(check_sum)
         file.flush()
         os.fsync(file.fileno())
 
@@ -183,34 +183,25 @@ def is_whole(path: Path, seal: str) -> bool:
     """
     if seal.endswith(f":{OPEN}"):
         return False
-    place = _place(path, seal)
-    if _check_sum(path, place) != seal[-len(OPEN) :].encode():
+    _, check_sum = _examined(path, seal)
+    if check_sum != seal[-len(OPEN) :].encode():
         raise StoreError(f"{path} is damaged: it is not as it was when its run ended.")
     return True
 
 
-def _place(path: Path, seal: str) -> int:
-    """Return where in the file the check sum of a seal stands."""
+def _examined(path: Path, seal: str) -> tuple[int, bytes]:
+    """Return where in the file the check sum of a seal stands, and what it is to be."""
     wanted = seal.encode("utf-8", "replace")
-    before, start = b"", 0
+    opened = wanted[: -len(OPEN)] + OPEN.encode()
+    place, start, check_sum, block = -1, 0, 0, b""
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            block = before + chunk
-            found = block.find(wanted)
-            if found >= 0:
-                return start + found + len(wanted) - len(OPEN)
-            before = block[-len(wanted) :]
-            start += len(block) - len(before)
-    raise StoreError(f"{path} is damaged: its seal is not in its main file.")
-
-
-def _check_sum(path: Path, place: int) -> bytes:
-    check_sum = 0
-    with path.open("rb") as file:
-        while file.tell() < place:
-            check_sum = crc32(file.read(min(_CHUNK, place - file.tell())), check_sum)
-        check_sum = crc32(OPEN.encode(), check_sum)
-        file.seek(place + len(OPEN))
-        while chunk := file.read(_CHUNK):
-            check_sum = crc32(chunk, check_sum)
-    return b"%08x" % check_sum
+            block += chunk
+            if place < 0 and (found := block.find(wanted)) >= 0:
+                place = start + found + len(wanted) - len(OPEN)
+                block = block.replace(wanted, opened, 1)
+            done = max(0, len(block) - len(wanted))  # the rest may be the beginning of the seal
+            start, check_sum, block = start + done, crc32(block[:done], check_sum), block[done:]
+    if place < 0:
+        raise StoreError(f"{path} is damaged: its seal is not in its main file.")
+    return place, b"%08x" % crc32(block, check_sum)

@@ -342,7 +342,7 @@ class RowReader:
 
 
 _NO_CALL: Values = (0, None, 0, None, None, None, None, 0.0, None, 1, None, False)
-"""What a row holds that nobody answered."""
+"""What a row holds that nobody answered, from ``input_tokens`` to ``reused``."""
 
 
 def _metadata(
