@@ -105,7 +105,7 @@ def to_json(value: Any) -> str:
         text = _readable(plain)
         if _is_too_deep(plain, text):
             raise UnstorableError("", value, f"is nested deeper than {DEEPEST}")
-    return text if text.isascii() or _encodable(text) else _readable(_without_surrogates(plain))
+    return text if text.isascii() or _encodable(text) else _readable(_jsonable(value, ""))
 
 
 def from_json(text: str) -> Any:
@@ -327,12 +327,14 @@ _NAMES = frozenset({str})
 
 def _jsonable(value: Any, path: str) -> Any:
     kind = type(value)
+    if kind is str and not _encodable(value):
+        return {_TYPE: "text", "value": value.encode("utf-8", "surrogatepass").hex()}
     if kind in _FLAT:
         return value
     if kind is float:
         return value if value - value == 0 else {_TYPE: "float", "value": repr(value)}
     if kind is dict:
-        if _NAMES.issuperset(map(type, value)) and _TYPE not in value:
+        if _NAMES.issuperset(map(type, value)) and _TYPE not in value and all(map(_encodable, value)):
             return {key: _jsonable(item, f"{path}.{key}") for key, item in value.items()}
         pairs = [[_jsonable(key, f"{path} key"), _jsonable(item, f"{path}.{key}")] for key, item in value.items()]
         return {_TYPE: "mapping", "value": pairs}
@@ -347,7 +349,7 @@ def _jsonable(value: Any, path: str) -> Any:
         items = sorted(value, key=canonical_bytes)
         return {_TYPE: "set", "value": [_jsonable(item, path) for item in items]}
     name, text = _named_text(value, path.removeprefix("."))
-    return {_TYPE: name, "value": text}
+    return {_TYPE: name, "value": _jsonable(text, path)}
 
 
 def _encodable(text: str) -> bool:
@@ -358,19 +360,6 @@ def _encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if _encodable(value) else {_TYPE: "text", "value": value.encode("utf-8", "surrogatepass").hex()}
-    if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if all(map(_encodable, value)):
-        return {key: _without_surrogates(item) for key, item in value.items()}
-    pairs = [[_without_surrogates(key), _without_surrogates(item)] for key, item in value.items()]
-    return {_TYPE: "mapping", "value": pairs}
 
 
 def _restore(found: dict[str, Any]) -> Any:
