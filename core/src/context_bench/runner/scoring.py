@@ -278,9 +278,7 @@ class Later:
     _said: Said
     _event_loop: Callable[[], EventLoop]
     _stop: Stop
-    _helpers: dict[int, Batches | Children] = Factory(dict)
-    _asked: dict[tuple[Pending, Scorer], float] = Factory(dict)
-    _queues: dict[int, Queue] = Factory(dict)
+    _helpers: dict[int, Asked | Batches | Children] = Factory(dict)
 
     def put(self, job: Job, answer: Answer, scorers: Sequence[Scorer], first: StoredRow) -> None:
         """Score a response."""
@@ -296,105 +294,104 @@ class Later:
         if missing:
             key = score_key(job.key, answer.digest, scorer.key, job.gold_key(scorer.reads))
             pending.take(StoredEvaluation(scorer.number, key, {}, unscored=missing))
-        elif scorer.cpu_bound or takes_batches(scorer):
+        else:
             self._helper(scorer).put(pending)
-        else:
-            self._event_loop()  # where there can be none, the row is not counted as begun
-            queue = self._queues.setdefault(scorer.number, Queue(getattr(scorer.evaluator, "max_in_flight", None)))
-            if queue.may_begin(pending):
-                self._begin_async(pending, scorer)
-
-    def _begin_async(self, pending: Pending, scorer: Scorer) -> None:
-        """Ask an async evaluator; the deadline counts from here."""
-        event_loop = self._event_loop()
-        self._asked[pending, scorer] = monotonic() + _GRACE + (self._deadline or math.inf)
-        event_loop.put(partial(self._ask, pending, scorer))
-
-    def _end(self, pending: Pending, scorer: Scorer, found: Any) -> None:
-        """Take what an async evaluator said, unless its time is up already, and ask it for the next row; None drops the row."""
-        if self._asked.pop((pending, scorer), None) is None:
-            return
-        if found is None:
-            pending.drop()
-        else:
-            pending.add(scorer, found)
-        while (following := self._queues[scorer.number].next()) is not None:
-            begun = guarded(self._begin_async, following, scorer)
-            if not isinstance(begun, Raised):
-                return
-            following.add(scorer, begun.error)
 
     def keep_time(self) -> None:
         """Fail what takes longer than the deadline."""
         for helper in list(self._helpers.values()):
             helper.keep_time()
-        for asked, until in list(self._asked.items()):
-            if monotonic() > until:  # its event loop is blocked
-                self._end(*asked, TimeoutError(f"it took longer than the deadline of {self._deadline:g} s."))
 
     def close(self) -> None:
         """End threads and processes."""
         for helper in self._helpers.values():
             helper.close()
 
-    def _helper(self, scorer: Scorer) -> Batches | Children:
-        """Return the threads that give an evaluator batches, or the processes that it scores in."""
+    def _helper(self, scorer: Scorer) -> Asked | Batches | Children:
+        """Return what lets an evaluator score: on the event loop, in batches, or in processes."""
         if scorer.number not in self._helpers:
             limits = self._deadline, self._stop
             if scorer.cpu_bound:
                 from context_bench.runner.children import Children
 
                 self._helpers[scorer.number] = Children(scorer, os.cpu_count() or 1, *limits)
-            else:
+            elif takes_batches(scorer):
                 self._helpers[scorer.number] = Batches(scorer, *limits)
+            else:
+                self._helpers[scorer.number] = Asked(scorer, *limits, self._event_loop)
         return self._helpers[scorer.number]
 
-    async def _ask(self, pending: Pending, scorer: Scorer) -> bool:
+
+class Asked:
+    """Asks an async evaluator on the event loop, for as many rows at once as its ``max_in_flight`` says."""
+
+    def __init__(self, scorer: Scorer, deadline: float | None, stop: Stop, event_loop: Callable[[], EventLoop]) -> None:
+        self._scorer, self._deadline, self._stop, self._event_loop = scorer, deadline, stop, event_loop
+        most = getattr(scorer.evaluator, "max_in_flight", None)
+        self._most = most if type(most) is int and most > 0 else math.inf
+        self._lock = Lock()
+        self._waiting: deque[Pending] = deque()
+        self._until: dict[Pending, float] = {}
+
+    def put(self, pending: Pending) -> None:
+        """Score a pending response."""
+        self._waiting.append(pending)
+        self._begin()
+
+    def keep_time(self) -> None:
+        """Fail what takes longer than the deadline: its event loop is blocked."""
+        for pending, until in list(self._until.items()):
+            if monotonic() > until:
+                self._end(pending, TimeoutError(f"it took longer than the deadline of {self._deadline:g} s."))
+
+    def close(self) -> None:
+        """What is under way ends with its event loop."""
+
+    def _begin(self) -> None:
+        """Ask for rows that wait while there is room; their deadlines count from here."""
+        while True:
+            with self._lock:
+                if not self._waiting or len(self._until) >= self._most:
+                    return
+                pending = self._waiting.popleft()
+                self._until[pending] = monotonic() + _GRACE + (self._deadline or math.inf)
+            begun = guarded(self._put, pending)
+            if isinstance(begun, Raised) and self._until.pop(pending, None) is not None:
+                pending.add(self._scorer, begun.error)
+
+    def _put(self, pending: Pending) -> None:
+        self._event_loop().put(partial(self._ask, pending))
+
+    def _end(self, pending: Pending, found: Any) -> None:
+        """Take what the evaluator said, unless its time is up already, and ask for the next row; None drops the row."""
+        if self._until.pop(pending, None) is None:
+            return
+        if found is None:
+            pending.drop()
+        else:
+            pending.add(self._scorer, found)
+        self._begin()
+
+    async def _ask(self, pending: Pending) -> bool:
         import asyncio
 
         if self._stop.is_set():
-            self._end(pending, scorer, None)
+            self._end(pending, None)
             return True
-        score: Any = async_way(scorer.evaluator, "score")
+        score: Any = async_way(self._scorer.evaluator, "score")
         try:
             found = await asyncio.wait_for(score(*pending.pair), self._deadline)
         except asyncio.TimeoutError:
             found = TimeoutError(f"it took longer than the deadline of {self._deadline:g} s.")
         except asyncio.CancelledError:
             if self._stop.is_set():
-                self._end(pending, scorer, None)
+                self._end(pending, None)
                 return False
             found = RuntimeError("the call was cancelled by the evaluator itself.")
         except BaseException as error:  # noqa: BLE001 - an evaluator may raise anything; it is this row's failure
             found = error
-        self._end(pending, scorer, found)
+        self._end(pending, found)
         return True
-
-
-class Queue:
-    """Rows that wait for an async evaluator, which is asked for so many at a time; no number is no bound."""
-
-    def __init__(self, most: Any) -> None:
-        self._free = most if type(most) is int and most > 0 else math.inf
-        self._waiting: deque[Pending] = deque()
-        self._lock = Lock()
-
-    def may_begin(self, pending: Pending) -> bool:
-        """Return whether a row may begin now; else it waits."""
-        with self._lock:
-            if self._free > 0:
-                self._free -= 1
-                return True
-            self._waiting.append(pending)
-            return False
-
-    def next(self) -> Pending | None:
-        """Return the row that begins in the place of one that has ended; None where none waits."""
-        with self._lock:
-            if self._waiting:
-                return self._waiting.popleft()
-            self._free += 1
-            return None
 
 
 class Batches:
