@@ -14,12 +14,10 @@ from importlib import import_module
 from queue import Empty, SimpleQueue
 from struct import Struct
 from threading import TIMEOUT_MAX, Thread
-from time import sleep
 from typing import IO
 
 _LENGTH = Struct("!Q")
 _PR_SET_PDEATHSIG = 1
-_SYNCHRONIZE, _FOREVER = 0x00100000, 0xFFFFFFFF
 
 
 class Child:
@@ -128,45 +126,30 @@ def _receive(stream: IO[bytes]) -> bytes:
 
 
 def serve(answerer: str) -> None:
-    """What the process does: answer questions until there are no more."""
+    """What the process does: answer questions until there are no more, or its parent ends."""
     for name in {"SIGINT", "SIGTERM", "SIGHUP"}.intersection(dir(signal)):
         signal.signal(getattr(signal, name), signal.SIG_IGN)  # the parent decides when to end
-    _end_with_parent()
-    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever is printed must not mix with the answers
-    module, _, function = answerer.partition(":")
-    try:
-        answer = getattr(import_module(module), function)(_receive(questions))
-        _send(answers, b"")
-        while True:
-            _send(answers, answer(_receive(questions)))
-    finally:
-        os._exit(1)  # the parent is gone, or learns from this that nothing answers
-
-
-def _end_with_parent() -> None:
-    """Have this process end when its parent does, however that ends.
-
-    Linux does it by itself (``prctl``); elsewhere a thread watches the parent.
-    """
-    parent = os.getppid()
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before that
-            os._exit(1)
-    else:
-        Thread(target=_watch, args=(parent,), name="context-bench-parent", daemon=True).start()
+    questions: SimpleQueue[bytes] = SimpleQueue()
+    with os.fdopen(os.dup(0), "rb") as asking, os.fdopen(os.dup(1), "wb") as telling:
+        Thread(target=_listen, args=(asking, questions), daemon=True).start()
+        os.dup2(2, 1)  # whatever is printed must not mix with the answers
+        module, _, function = answerer.partition(":")
+        try:
+            answer = getattr(import_module(module), function)(questions.get())
+            _send(telling, b"")
+            while True:
+                _send(telling, answer(questions.get()))
+        finally:
+            os._exit(1)  # the parent learns from this that nothing answers
 
 
-def _watch(parent: int) -> None:
-    if sys.platform == "win32":
-        import ctypes
-
-        handle = ctypes.windll.kernel32.OpenProcess(_SYNCHRONIZE, False, parent)
-        ctypes.windll.kernel32.WaitForSingleObject(handle, _FOREVER)
-    else:
-        while os.getppid() == parent:
-            sleep(0.5)
+def _listen(stream: IO[bytes], questions: SimpleQueue[bytes]) -> None:
+    """Take questions as they come: when there are no more the parent has ended, whatever the process is at."""
+    with suppress(Exception):
+        while True:
+            questions.put(_receive(stream))
     os._exit(1)

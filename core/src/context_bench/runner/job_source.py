@@ -359,7 +359,7 @@ def _placed(stream: Stream, timeout: float | None) -> Iterator[Placed]:
     while True:
         try:
             if examples is None:
-                examples = iter(stream.examples if timeout is None else _elsewhere(_pulled(stream.examples), timeout))
+                examples = iter(stream.examples if timeout is None else _elsewhere(stream.examples, timeout))
             found: Any = private(next(examples, _END))
         except BaseException as error:
             if is_ours(error):
@@ -388,26 +388,15 @@ def _why(error: BaseException) -> str:
     return f"{kind}{message_of(error)}"
 
 
-def _pulled(examples: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
-    """Yield examples; at last what the dataset raised, if it did."""
-    found = source = guarded(iter, examples)
-    while not isinstance(found, Raised):
-        found = guarded(next, source, _END)
-        if found is _END:
-            return
-        yield found
-    if found is source:
-        yield found
-
-
-def _elsewhere(source: Iterator[Any], timeout: float) -> Iterator[Any]:
-    """Yield what a source gives, pulled on a thread of its own, never one more than is asked for; or :data:`_LATE`."""
+def _elsewhere(items: Iterable[Any], timeout: float) -> Iterator[Any]:
+    """Yield items, pulled on a thread of its own, never one more than is asked for; last what they raise, or :data:`_LATE`."""
     wanted: SimpleQueue[bool] = SimpleQueue()
     given: SimpleQueue[Any] = SimpleQueue()
 
     def pull() -> None:
+        source = guarded(iter, items)
         while wanted.get():
-            given.put(next(source, _END))
+            given.put(source if isinstance(source, Raised) else guarded(next, source, _END))
 
     Thread(target=pull, name="context-bench-dataset", daemon=True).start()
     try:
@@ -442,7 +431,7 @@ def bounded(load: Callable[[], Any], timeout: float | None, name: str) -> Any:
     if timeout is None:
         return load()
     out = sys.stdout
-    found = next(_elsewhere(map(guarded, [load]), timeout))
+    found = next(_elsewhere((make() for make in [load]), timeout))
     if found is _LATE:
         sys.stdout = out  # whoever imports a package has put another one in its place
         raise _hangs(f"{name[:1].upper()}{name[1:]}", "before its first row: it was not loaded", timeout)

@@ -173,12 +173,6 @@ def response_keys(reader: RunReader, example: int) -> list[Values]:
     return list(reader.typed("the responses", (int, bytes, bytes, int), query, example, last_of(example)))
 
 
-def shared_keys(reader: RunReader) -> Iterator[Values]:
-    """Yield response key and identity of every response whose key is valid in other runs."""
-    query = "SELECT responses.key, responses.id FROM responses JOIN systems USING (slot) WHERE shared"
-    return reader.typed("the responses", (bytes, int), query)
-
-
 def shares_of(reader: RunReader, key: bytes) -> list[bool]:
     """Return for each response with a key whether the key is valid in other runs."""
     query = "SELECT shared FROM responses JOIN systems USING (slot) WHERE responses.key = ?"
@@ -193,16 +187,6 @@ def evaluations_of(reader: RunReader, number: int) -> list[Values]:
         "AND scores.evaluator = evaluations.evaluator WHERE evaluations.response = ? ORDER BY evaluations.evaluator, name"
     )
     return list(reader.typed("the scores", (str, bytes, str | None, float | None), query, number))
-
-
-def outputs(reader: RunReader) -> Iterator[Values]:
-    """Yield identity, output and hash of every response, in canonical order."""
-    return reader.typed("the responses", (int, str, bytes), "SELECT id, output, hash FROM responses ORDER BY id")
-
-
-def conversations(reader: RunReader) -> Iterator[int]:
-    """Yield the packed identity of every row of which turns are kept, in order."""
-    return (number for (number,) in reader.stream("SELECT DISTINCT response FROM turns ORDER BY 1"))
 
 
 class EarlierResponses:
@@ -221,10 +205,11 @@ class EarlierResponses:
     def __init__(self, files: Iterable[Path]) -> None:
         self._index: dict[bytes, tuple[int, int]] = {}
         self._readers: list[RunReader] = []
+        query = "SELECT responses.key, responses.id FROM responses JOIN systems USING (slot) WHERE shared"
         for path in files:
             try:
                 reader = RunReader(path)
-                for key, row in shared_keys(reader):
+                for key, row in reader.typed("the responses", (bytes, int), query):
                     self._index.setdefault(key, (len(self._readers), row))
             except StoreError as error:
                 raise StoreError(f"An earlier run cannot be reused: {error} Leave it out, or delete it.") from error
@@ -269,9 +254,10 @@ def faults(reader: RunReader) -> Iterator[str]:
 
 def _outputs(reader: RunReader) -> Iterator[str]:
     turns: dict[int, list[Any]] = {}
-    for number in conversations(reader):
+    for (number,) in reader.lines("SELECT DISTINCT response FROM turns"):
         turns[number] = [from_json(turn.output)["response"] for turn in reader.turns(RowId.unpack(number))]
-    for number, output, digest in outputs(reader):
+    query = "SELECT id, output, hash FROM responses ORDER BY id"
+    for number, output, digest in reader.typed("the responses", (int, str, bytes), query):
         found = from_json(output)
         if output_key(found) != digest:
             yield f"The output at {RowId.unpack(number)} is not the one that was hashed."
