@@ -445,20 +445,9 @@ class RunReader(Source):
 
     def _rows(self, ranges: Iterable[tuple[int, int]]) -> Iterator[EvalRow]:
         with self.snapshot() as connection:
-            reader = self.remember(f"rows beside {self._held_against}", self._row_reader)
+            reader = self.remember(f"rows beside {self._held_against}", lambda: RowReader(self))
             for first, last in ranges:
                 yield from reader.read(connection, first, last)
-
-    def _row_reader(self) -> RowReader:
-        systems, evaluators = self.names()
-        return RowReader(
-            systems=systems,
-            labels={label.number: label for label in self.labels()},
-            evaluators=evaluators,
-            baseline=self.baseline(),
-            paired=self.paired(),
-            reference=self.reference(),
-        )
 
     @contextmanager
     def baselines(self) -> Iterator[Callable[[int], BaselineRow | None]]:

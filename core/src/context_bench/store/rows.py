@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from marshal import dumps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from attrs import Factory, define, frozen
@@ -20,6 +20,9 @@ from context_bench.records import BaselineRow, EvalRow, Failure, KeyMeaning, Usa
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import RowId, example_of, last_of, packed_example
 from context_bench.store.schema import Values, column_types
+
+if TYPE_CHECKING:
+    from context_bench.store.reader import RunReader
 
 _END = 1 << 63
 
@@ -227,26 +230,13 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-@frozen(eq=False)
 class RowReader:
-    """Reads rows from one snapshot of a run file.
+    """Reads rows of a run file, of which it knows the systems, evaluators and labels: make one for each state of the file."""
 
-    Attributes:
-        systems: Label by slot.
-        labels: Wiring by number.
-        evaluators: Id by number.
-        baseline: Slot of the baseline; None when the run has none.
-        paired: Slots that are held against another baseline, and that one's slot.
-        reference: Slot of the system whose responses stand in for gold answers, and how often the run gives it each
-            example beside what shows how far it agrees with itself; None without one.
-    """
-
-    systems: Mapping[int, str]
-    labels: Mapping[int, Label]
-    evaluators: Mapping[int, str]
-    baseline: int | None
-    paired: Mapping[int, int]
-    reference: tuple[int, int] | None
+    def __init__(self, run: RunReader) -> None:
+        self._systems, self._evaluators = run.names()
+        self._labels = {label.number: label for label in run.labels()}
+        self._baseline, self._paired, self._reference = run.baseline(), run.paired(), run.reference()
 
     def read(self, connection: sqlite3.Connection, first: int, last: int) -> Iterator[EvalRow]:
         """Yield the rows between two packed identities, in canonical order.
@@ -264,7 +254,7 @@ class RowReader:
         evaluations = stream("evaluations", "response", "response, evaluator")
         scores = stream("scores", "response", "response, evaluator, name")
         examples = stream("examples", "id", "id", example_of(first))
-        baselines = None if self.baseline is None else Baselines(connection, self.baseline, self.paired, first, last)
+        baselines = None if self._baseline is None else Baselines(connection, self._baseline, self._paired, first, last)
         while (number := min(responses.next_id, failures.next_id)) != _END:
             example = examples.seek(example_of(number))
             if example is None:
@@ -293,7 +283,7 @@ class RowReader:
             verify(values)
         for values in evaluations:
             verify(values, [score for score in scores if score[1] == values[1]])
-        label, call = self.labels[example[4]], _NO_CALL
+        label, call = self._labels[example[4]], _NO_CALL
         output: dict[str, Any] = {}
         if responses:
             output, call = from_json(responses[0][6]), responses[0][8:20]
@@ -303,7 +293,7 @@ class RowReader:
             attempts, latency, input_tokens = failures[0][5:8]
         usage = Usage.read(output)
         return EvalRow(
-            system=self.systems[identity.slot],
+            system=self._systems[identity.slot],
             example_id=example[3],
             scores={values[2]: values[3] for values in scores if values[4]},
             input_tokens=input_tokens,
@@ -315,12 +305,12 @@ class RowReader:
             response=text_of(output.get("response")),
             output=output,
             errors=tuple(
-                Failure(stage, kind, message, self.evaluators.get(evaluator), attempts, traceback)
+                Failure(stage, kind, message, self._evaluators.get(evaluator), attempts, traceback)
                 for _, stage, evaluator, kind, message, attempts, _, _, traceback, _ in failures
             ),
-            unscored={self.evaluators[values[1]]: values[3] for values in evaluations if values[3] is not None},
+            unscored={self._evaluators[values[1]]: values[3] for values in evaluations if values[3] is not None},
             details={
-                self.evaluators[values[1]]: from_json(values[4]) for values in evaluations if values[4] is not None
+                self._evaluators[values[1]]: from_json(values[4]) for values in evaluations if values[4] is not None
             },
             headline=label.headline,
             keys=label.keys,
@@ -335,9 +325,9 @@ class RowReader:
             system_latency=system_latency,
             baseline=baseline,
             reference=label.reference,
-            is_extra=self.reference is not None
-            and identity.slot == self.reference[0]
-            and identity.sample >= self.reference[1],
+            is_extra=self._reference is not None
+            and identity.slot == self._reference[0]
+            and identity.sample >= self._reference[1],
         )
 
 
