@@ -180,7 +180,8 @@ def test_what_is_no_text_is_unscored(response):
 def test_a_row_whose_answer_is_kept_has_no_gold():
     options = {f"choice_{letter}": letter for letter in "ABCD"}
     for kept in ({"answer": ""}, {"answer": None}, {}):
-        example = records.longbench_v2({"question": "?", "context": "c", **options, **kept})
+        example = records.longbench_v2({"question": "?", "context": "c", "sub_domain": "Legal", **options, **kept})
+        assert example["sub_domain"] == "Legal"
         assert not {"answer", "correct_letter"} & set(example)
     example = records.longbench({"dataset": "qasper", "input": "?", "context": "c", "answers": []})
     assert not {"answer", "answers"} & set(example)

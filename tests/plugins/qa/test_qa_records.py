@@ -144,7 +144,7 @@ def test_the_release_of_triviaqa_has_other_names_and_answers_of_people():
 def test_the_release_of_quality_has_an_article_with_all_its_questions():
     options = ["cat", "dog", "cow", "hen"]
     questions = [
-        {"question": "What?", "options": options, "gold_label": 2, "question_unique_id": "u1"},
+        {"question": "What?", "options": options, "gold_label": 2, "question_unique_id": "u1", "difficult": 1},
         {"question": "And?", "options": options},
     ]
     found = records.quality({"article_id": "7", "article": "Text.", "questions": questions})
@@ -152,6 +152,7 @@ def test_the_release_of_quality_has_an_article_with_all_its_questions():
         ("u1", "B", "Text."),
         ("7_1", None, "Text."),
     ]
+    assert [each["difficult"] for each in found] == [1, None]
 
 
 def test_answers_and_paragraphs_may_be_columns_or_rows():

@@ -76,6 +76,7 @@ def longbench_v2(record: Record, row: Row = FIRST) -> Example:
         context=text_in(record, "context"),
         id=identity_of(record, row, "_id"),
         domain=record.get("domain"),
+        sub_domain=record.get("sub_domain"),
         difficulty=record.get("difficulty"),
         length=record.get("length"),
     )

@@ -122,7 +122,8 @@ def frames(record: Record, row: Row = FIRST) -> Example:
 def quality(record: Record, row: Row = FIRST) -> Example | list[Example]:
     """Return a QuALITY example: the article as context, the four options in the question.
 
-    A record of the release is an article with all its questions: it gives an example for each.
+    A record of the release is an article with all its questions: it gives an example for each. ``difficult`` is 1 for those of
+    the hard subset, whose accuracy the authors give apart.
     """
     if "questions" in record:
         return [
@@ -135,7 +136,8 @@ def quality(record: Record, row: Row = FIRST) -> Example | list[Example]:
 def _about_an_article(record: Record, asked: Record, identity: Any) -> Example:
     correct = index_of(asked["gold_label"], first=1) if "gold_label" in asked else index_of(asked.get("answer"))
     identity = asked.get("question_unique_id") or identity
-    return choice_example(asked["question"], asked["options"], correct, context=text_in(record, "article"), id=identity)
+    article, is_hard = text_in(record, "article"), asked.get("difficult")
+    return choice_example(asked["question"], asked["options"], correct, context=article, id=identity, difficult=is_hard)
 
 
 def qasper(record: Record, row: Row = FIRST) -> Iterator[Example]:
