@@ -75,5 +75,5 @@ def _as_arthur(text: str) -> float:
 
 def _rounded(number: float, digits: int) -> float:
     """Return a number with so many decimals, a half away from zero."""
-    scale = 10**digits
+    scale = 10.0**digits
     return math.floor(number * scale + math.copysign(0.5, number)) / scale
