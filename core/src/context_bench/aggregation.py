@@ -61,6 +61,7 @@ class Columns:
         spenders: How many rows each of those sums is of.
         sources: Where the values of metrics come from, and which share of the rows has them, by key; metrics note it here.
         lower: Keys of metrics of which less is better in these rows; metrics note it here.
+        unranked: Keys of metrics of which neither more nor less is better in these rows; metrics note it here.
         names: Dataset labels, in the order of appearance.
         scores: The mean of every score.
         summary: What the metrics made of these columns so far, for a metric that compares systems.
@@ -80,7 +81,7 @@ class Columns:
         self.spent: dict[str, int] = defaultdict(int)
         self.spenders: dict[str, int] = defaultdict(int)
         self.sources: dict[str, tuple[str, float]] = {}
-        self.lower: set[str] = set()
+        self.lower, self.unranked = set[str](), set[str]()
         self.names: list[str] = []
         self.scores = ScoreMeans()
         self.summary: dict[str, float] = {}
@@ -148,9 +149,13 @@ class Columns:
                 found.setdefault(self.names[number], array("d")).extend(scored)
         return dict(found)
 
-    def is_lower_better(self, field: str) -> bool:
-        """Return whether less of a score is better, on the rows of some dataset."""
-        return any(better[field] == "lower" for better in self._better)
+    def better(self, field: str) -> str:
+        """Return which values of a score are better: higher, lower, neither, or mixed where datasets differ."""
+        found = {better[field] for better in self._better}
+        if len(found) > 1:  # perhaps by datasets without that score
+            told = self.values_by_label(field)
+            found = {better[field] for name, better in zip(self.names, self._better) if name in told}
+        return found.pop() if len(found) == 1 else "mixed" if found else "higher"
 
     def passing(self, field: str, threshold: float) -> int:
         """Return how many rows pass: as many as reach a threshold, or stay at or below it where less is better."""

@@ -1,4 +1,4 @@
-"""Scores of which less is better, their ranges open or closed, in verdicts, gates, ratios and ranks."""
+"""Scores of which less is better, or neither, their ranges open or closed, in verdicts, gates, ratios, ranks and reports."""
 
 from __future__ import annotations
 
@@ -30,6 +30,29 @@ MANIFEST = """
     [evaluators.acme-errors.scores]
     errors = { range = [0, "inf"], better = "lower" }
     error_share = { better = "lower" }
+    words = { range = [0, "inf"], better = "neither" }
+
+    [evaluators.acme-right]
+    summary = "Whether no word is wrong"
+    class = "Right"
+    primary = "right"
+    version = "1"
+    needs = { original = ["answer"], processed = ["response"] }
+    wire = [{ datasets = ["marked"] }]
+
+    [evaluators.acme-right.scores]
+    right = { better = "higher" }
+
+    [evaluators.acme-marks]
+    summary = "How many words are wrong"
+    class = "Marks"
+    primary = "marks"
+    version = "1"
+    needs = { original = ["answer"], processed = ["response"] }
+    wire = [{ datasets = ["counted"] }]
+
+    [evaluators.acme-marks.scores]
+    marks = { range = [0, "inf"], better = "lower" }
 """
 CODE = """
     class Errors:
@@ -37,7 +60,19 @@ CODE = """
 
         def score(self, original, processed):
             wrong = float(processed["response"].count("x"))
-            return {"errors": wrong, "error_share": min(1.0, wrong / 4)}
+            return {"errors": wrong, "error_share": min(1.0, wrong / 4), "words": 7.0 + wrong}
+
+    class Right:
+        name = "acme-right"
+
+        def score(self, original, processed):
+            return {"right": float("x" not in processed["response"])}
+
+    class Marks:
+        name = "acme-marks"
+
+        def score(self, original, processed):
+            return {"marks": float(processed["response"].count("x"))}
 """
 
 
@@ -53,22 +88,29 @@ class Writer:
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EvalResult]:
-    """The run of a careful system and a sloppy one."""
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the evaluators, which is on the path."""
     site = tmp_path_factory.mktemp("site")
     metadata, package = site / "acme_errors-1.0.dist-info", site / "acme_errors"
     for folder in (metadata, package):
         folder.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-errors\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[context_bench.evaluators]\nacme-errors = acme_errors:Errors\n")
+    names = "acme-errors = acme_errors:Errors\nacme-right = acme_errors:Right\nacme-marks = acme_errors:Marks\n"
+    (metadata / "entry_points.txt").write_text(f"[context_bench.evaluators]\n{names}")
     (package / "__init__.py").write_text(dedent(CODE))
     (package / "context_bench_plugin.toml").write_text(dedent(MANIFEST))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(site))
+        yield site
+
+
+@pytest.fixture(scope="module")
+def result(site: Path) -> EvalResult:
+    """The run of a careful system and a sloppy one."""
     examples = [{"id": str(number), "question": "q", "answer": "a"} for number in range(60)]
     systems = [Writer("careful", 0), Writer("sloppy", 3)]
     options: dict[str, Any] = {"progress": False, "baseline": "careful", "threshold": 1.0}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(site))
-        yield evaluate(systems, examples, ["acme-errors"], run_file=site / "run.sqlite", **options)
+    return evaluate(systems, examples, ["acme-errors"], run_file=site / "run.sqlite", **options)
 
 
 @pytest.fixture
@@ -140,3 +182,47 @@ def test_the_metrics_of_a_run_count_and_rank_by_the_direction(result: EvalResult
     assert (careful["num_passing"], sloppy["num_passing"]) == (60, 0)
     assert (careful["pareto_rank"], sloppy["pareto_rank"]) == (1, 2)
     assert result.config.get("warnings", []) == []
+
+
+def test_a_score_of_which_neither_more_nor_less_is_better_has_no_verdict(told: Any) -> None:
+    [line] = told("-m", "words")["comparisons"]
+    assert (line["verdict"], line["difference"]) == ("inconclusive", 3.0)
+    assert line["sentence"].endswith("neither more nor less of it is better")
+    assert (line["improved"]["count"], line["regressed"]["count"]) == (0, 0)
+    [equal] = told("-m", "words", "--margin", "4")["comparisons"]
+    assert equal["verdict"] == "equivalent"
+
+
+@pytest.fixture(scope="module")
+def mixed(site: Path) -> EvalResult:
+    """A run over a dataset of whose headline more is better, and one of whose headline less is."""
+    examples = [{"id": str(number), "question": "q", "answer": "a"} for number in range(60)]
+    systems = [Writer("careful", 0), Writer("sloppy", 3)]
+    datasets = {"marked": examples, "counted": examples}
+    options: dict[str, Any] = {"progress": False, "baseline": "careful", "threshold": 1.0}
+    return evaluate(systems, datasets=datasets, run_file=site / "mixed.sqlite", **options)
+
+
+def test_a_headline_of_both_directions_is_compared_by_dataset_and_not_as_a_whole(
+    mixed: EvalResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["compare", str(mixed.config["run_file"]), "--by", "dataset", "--json"]) == 0
+    lines = {line["slice"]: line for line in json.loads(capsys.readouterr().out)["comparisons"]}
+    assert [line["verdict"] for line in lines.values()] == ["inconclusive", "worse", "worse"]
+    whole = next(iter(lines.values()))
+    assert "on some datasets" in whole["sentence"]
+    assert not whole["macro"]
+
+
+def test_a_headline_of_both_directions_gives_no_rank(mixed: EvalResult) -> None:
+    assert ["pareto_rank" in mixed.summary[name] for name in ("careful", "sloppy")] == [False, False]
+    assert [mixed.summary[name]["pass_rate"] for name in ("careful", "sloppy")] == [0.75, 0.0]
+
+
+def test_a_page_marks_each_row_by_the_direction_of_its_own_dataset(mixed: EvalResult) -> None:
+    side_by_side = pytest.importorskip("context_bench_html.side_by_side", reason="context-bench-html draws the page")
+    found = side_by_side.side_by_side(mixed.rows, ["careful", "sloppy"], "careful")
+    assert (found.better, found.directions) == ("mixed", {"marked": "higher", "counted": "lower"})
+    improved = [line for line, state in enumerate(found.states()) if state & side_by_side.IMPROVED]
+    regressed = [line for line, state in enumerate(found.states()) if state & side_by_side.REGRESSED]
+    assert (improved, len(regressed)) == ([], 90)

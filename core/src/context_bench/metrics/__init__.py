@@ -75,8 +75,8 @@ class MeanScore(ByColumns):
     def compute_columns(self, columns: Columns) -> dict[str, float]:
         """Return the mean, summed exactly."""
         values = columns.values(self.score_field)
-        if columns.is_lower_better(self.score_field):
-            columns.lower.add(self.name)
+        if (better := columns.better(self.score_field)) != "higher":
+            (columns.lower if better == "lower" else columns.unranked).add(self.name)
         return {self.name: math.fsum(values) / len(values)} if values else {}
 
 

@@ -403,7 +403,7 @@ def weak_baseline(columns_by_system: Mapping[str, Columns], baseline: str | None
         told = f"answered {columns.answered} of {columns.rows} rows, another system {most}"
     else:
         values = columns.values("score")
-        if columns.is_lower_better("score") or not values or sum(values) / len(values) >= _NEAR_ZERO:
+        if columns.better("score") != "higher" or not values or sum(values) / len(values) >= _NEAR_ZERO:
             return
         told = f"scores {sum(values) / len(values):.4f}"
     yield f"The baseline {baseline} cannot do the task: it {told}. Savings are cheap when nobody answers."

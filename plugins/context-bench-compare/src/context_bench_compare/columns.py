@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import Factory, evolve, frozen
 from numpy.typing import NDArray
 
 from context_bench import EvalRow
@@ -50,11 +50,12 @@ class Column:
         places: Identity of each row without its system, packed, rising; shape (rows,).
         values: Shape (rows,); a failed row has the worst value of its score.
         answered: Whether the row was answered, shape (rows,).
-        better: ``"higher"`` or ``"lower"``.
+        better: ``"higher"``, ``"lower"``, ``"neither"``, or ``"mixed"`` where datasets differ.
         labels: Number of each row's dataset among ``names``, shape (rows,).
         names: Labels of the datasets, in the order of the run.
         unknown: Rows that were answered, and have no value.
         lower: Numbers of the labels on whose rows less is better.
+        directions: Which values are better, by the label of the dataset.
     """
 
     run: Run
@@ -68,12 +69,19 @@ class Column:
     names: tuple[str, ...]
     unknown: int = 0
     lower: tuple[int, ...] = ()
+    directions: Mapping[str, str] = Factory(dict)
 
     def passed(self, threshold: float) -> Column:
         """Return the column that says of each row whether it passes, 1.0 or 0.0; more of that is better."""
         is_lower = np.isin(self.labels, self.lower)
         found = np.where(is_lower, passes(self.values, threshold, "lower"), passes(self.values, threshold))
-        return evolve(self, values=found.astype(np.float64), better="higher", lower=())
+        return evolve(self, values=found.astype(np.float64), better="higher", lower=(), directions={})
+
+
+def one_direction(found: Iterable[str]) -> str:
+    """Return the direction that several have in common, as ``EvalRow.better()`` tells it; ``"mixed"`` where they differ."""
+    distinct = set(found) or {"higher"}
+    return distinct.pop() if len(distinct) == 1 else "mixed"
 
 
 def threshold_of(run: Run) -> float:
@@ -106,7 +114,7 @@ def read_columns(
     names: dict[str, int] = {}
     unknown: Counter[tuple[str, str]] = Counter()
     every = tuple(dict.fromkeys((*metrics, *besides)))
-    lower: dict[str, dict[int, None]] = {}
+    directions: dict[str, dict[str, str]] = {}
     for row in told_of(run, run.rows()):
         place = place_of(row.dataset_number, row.position, row.sample)
         if until is not None and place >= until:
@@ -121,8 +129,9 @@ def read_columns(
                 unknown[row.system, metric] += not row.failed
             else:
                 read.setdefault((row.system, metric), _Growing()).add(place, value, not row.failed, label)
-                if metric in MEASURES or row.better(metric) == "lower":
-                    lower.setdefault(metric, {})[label] = None
+                told = directions.setdefault(metric, {})
+                if row.dataset not in told:
+                    told[row.dataset] = "lower" if metric in MEASURES else row.better(metric)
     for metric in metrics:
         if not any(found == metric for _, found in read):
             if metric in known or metric in MEASURES or metric == HEADLINE:
@@ -132,9 +141,10 @@ def read_columns(
             )
     return {
         (system, metric): evolve(
-            column.frozen(run, system, metric, "lower" if metric in lower else "higher", tuple(names)),
+            column.frozen(run, system, metric, one_direction(directions[metric].values()), tuple(names)),
             unknown=unknown[system, metric],
-            lower=tuple(lower.get(metric, ())),
+            lower=tuple(names[label] for label, better in directions[metric].items() if better == "lower"),
+            directions=directions[metric],
         )
         for (system, metric), column in read.items()
     }

@@ -170,13 +170,15 @@ def _ratios(
             if any(column is None for column in found):
                 continue
             known = [column for column in found if column is not None]
+            if parts[1] == "pass":
+                known = [column.passed(rules.threshold) if place % 2 else column for place, column in enumerate(known)]
             places = [places_of(column, one.run is not against.run) for column in known]
             shared, at = in_common(places)
             if not len(shared):
                 continue
             values = [column.values[where] for column, where in zip(known, at)]
             clusters = clusters_of(known[2].run, known[2].places[at[2]], cluster)
-            judged_by = evolve(rules, better=known[1].better)
+            judged_by = evolve(rules, better="higher", threshold=0.5)
             ratio = ratio_between((one.name, against.name), name, values, clusters, judged_by)
             if ratio is not None:
                 yield ratio
@@ -194,7 +196,7 @@ def _front(
     billed = [column for one in entrants if (column := _column(columns, one, measure))]
     across = any(one.run is not entrants[0].run for one in entrants)
     shared, at = in_common([places_of(column, across) for column in scored])
-    if not len(shared) or len(scored) < len(entrants):
+    if not len(shared) or len(scored) < len(entrants) or scored[0].better in ("neither", "mixed"):
         return None
     scores = [column.values[where] for column, where in zip(scored, at)]
     costs = [values_at(column, shared, across) for column in billed]
@@ -229,13 +231,14 @@ def _compared(
     rules = evolve(rules, better=ours.better)
     pairs = paired(ours, theirs, cluster)
     for name, chosen in ((ALL_ROWS, pairs), *(part for one_of in by for part in slices_of(pairs, against.run, one_of))):
+        rules = evolve(rules, better=ours.directions.get(name.removeprefix("dataset="), ours.better))
         found = compare(chosen, rules)
         flipped = {which: _ids(against.run, getattr(found, which)) for which in ("improved", "regressed")}
         yield Line(one.name, against.name, metric, name, found, flipped, _macro(chosen, rules)), rules
 
 
 def _macro(pairs: Pairs, rules: Rules) -> Macro | None:
-    if pairs.labels is None:
+    if pairs.labels is None or rules.better in ("neither", "mixed"):
         return None
     labels = pairs.labels.astype(np.int64)
     return macro_average(pairs.ours, pairs.theirs, labels, pairs.clusters, rules.confidence)

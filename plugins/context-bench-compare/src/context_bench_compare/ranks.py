@@ -19,7 +19,8 @@ class ParetoRank:
     It needs all systems at once, so :meth:`compute` has nothing to say; :meth:`compare` does.
 
     Attributes:
-        quality_field: Summary key to be high; low where it is the mean of a score of which less is better.
+        quality_field: Summary key to be high; low where it is the mean of a score of which less is better. Where
+            neither is, or datasets differ in that, there is no rank.
         cost_field: Summary key to be low.
         method: ``"dominators"``: 1 + the number of systems that are no worse in both and better in one. ``"front"``: 1
             for the Pareto front, 2 for the front once the first is taken away, and so on.
@@ -44,6 +45,8 @@ class ParetoRank:
         for field in fields:  # what comes from different counts cannot be held against each other
             if len({columns_by_system[label].sources.get(field, (field, 1.0))[0] for label in ranked}) > 1:
                 return {}
+        if any({*fields} & columns.unranked for columns in columns_by_system.values()):
+            return {}
         if any(self.quality_field in columns.lower for columns in columns_by_system.values()):
             field = self.quality_field
             summary = {label: {**values, field: -values[field]} for label, values in summary.items() if field in values}

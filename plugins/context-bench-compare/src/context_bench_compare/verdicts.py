@@ -2,8 +2,8 @@
 
 A verdict is one of five words. ``better`` and ``worse``: the paired test, corrected for the number of comparisons, leaves less
 than the stated error, and the interval of the difference lies on one side of zero. ``equivalent``: the whole interval lies
-within the margin. ``inconclusive``: neither; the sentence says what this run could have shown. ``incomparable``: there is
-nothing to compare.
+within the margin. ``inconclusive``: neither; the sentence says what this run could have shown, or that no value of this score is
+better than another. ``incomparable``: there is nothing to compare.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Rules:
         confidence: Of intervals, and 1 - the error of the tests.
         margin: Difference that does not matter, in units of the score; None when every difference does.
         threshold: Score that passes, for counting flips.
-        better: ``"higher"`` or ``"lower"``.
+        better: ``"higher"`` or ``"lower"``; ``"neither"`` or ``"mixed"`` where a difference is neither better nor worse.
         seed: Seed of everything that is drawn.
     """
 
@@ -153,6 +153,12 @@ class Comparison:
     differing: int = 0
 
 
+_UNDIRECTED = {
+    "neither": "neither more nor less of it is better",
+    "mixed": "more of it is better on some datasets and less on others: compare each, with --by dataset",
+}
+
+
 def incomparable(why: str, unmatched: int = 0) -> Comparison:
     """Return the comparison of two systems of which nothing can be said."""
     nan = float("nan")
@@ -167,6 +173,7 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
         return incomparable("the two have no row in common", pairs.unmatched)
     differences = pairs.ours - pairs.theirs
     passing, passed = (passes(values, rules.threshold, rules.better) for values in (pairs.ours, pairs.theirs))
+    is_directed = rules.better not in _UNDIRECTED
     both = differences[pairs.answered]
     p_value, test = paired_p_value(differences, pairs.clusters, rules.seed)
     clusters = None if pairs.clusters is None else cluster_count(pairs.clusters)
@@ -183,8 +190,8 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
         p_value=p_value,
         corrected=p_value,
         test=test,
-        improved=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passing & ~passed)),
-        regressed=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passed & ~passing)),
+        improved=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passing & ~passed & is_directed)),
+        regressed=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passed & ~passing & is_directed)),
         detectable=detectable_difference(error, rules.confidence, clusters=clusters),
         error=error,
         differing=int(np.count_nonzero(differences)),
@@ -222,6 +229,8 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
     bounds = f"{found.interval.low:+.4g} to {found.interval.high:+.4g} at {percent(rules.confidence)}"
     if rules.margin is not None and -rules.margin <= low and high <= rules.margin:
         return evolve(found, word=EQUIVALENT, sentence=f"within {rules.margin:.4g} of the baseline: {bounds}")
+    if rules.better in _UNDIRECTED:
+        return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_UNDIRECTED[rules.better]}")
     if found.corrected < 1 - rules.confidence and (low > 0 or high < 0):
         word = BETTER if low > 0 else WORSE
         return evolve(found, word=word, sentence=f"{bounds}; p = {found.corrected:.2g} ({found.test})")

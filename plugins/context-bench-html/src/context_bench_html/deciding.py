@@ -9,6 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from context_bench.records import passes
 from context_bench_compare.averages import RATIOS, Ratio, ratio_between
 from context_bench_compare.columns import threshold_of
 from context_bench_compare.comparing import COSTS
@@ -89,9 +90,9 @@ def decide(found: SideBySide, run: Any = None) -> Decision:
     keys = found.keys[:MOST_SCORES] if len(found.keys) > 1 else []
     systems = [cells for _, cells in found.others()]
     headlines = [_Wanted(cells, "score", None, everywhere, rules) for cells in systems]
-    own = {name: _rules("lower" if name in found.lower_datasets else "higher", run) for name in names}
+    own = {name: _rules(found.directions.get(name, found.better), run) for name in names}
     by_dataset = [_Wanted(cells, name, None, labels == name, own[name]) for name in names for cells in systems]
-    directions = {key: _rules("lower" if key in found.lower_keys else "higher", run) for key in keys}
+    directions = {key: _rules(found.key_directions.get(key, "higher"), run) for key in keys}
     scores = [_Wanted(cells, key, key, everywhere, directions[key]) for key in keys for cells in systems]
     theirs = found.cells[found.baseline]
     return Decision(*(_compared(theirs, wanted, clusters) for wanted in (headlines, by_dataset, scores)))
@@ -138,11 +139,14 @@ def _values(cells: Cells, key: str | None) -> Floats:
 
 def trade(found: SideBySide, run: Any = None) -> Trade:
     """Return what the systems give for what they take, by the rows that all of them have."""
-    clusters, rules = _clusters(found, run), _rules(found.better, run)
+    clusters, rules = _clusters(found, run), evolve(_rules("higher", run), threshold=0.5)
     ratios = []
     for _, cells in found.others() if found.baseline is not None else ():
         for name, parts in RATIOS.items():
-            both = [_measured(who, part) for who in (cells, found.cells[found.baseline or 0]) for part in parts]
+            who = (cells, found.cells[found.baseline or 0])
+            both = [
+                _passed(found, one, run) if part == "pass" else _measured(one, part) for one in who for part in parts
+            ]
             known = ~np.isnan(both).any(axis=0)
             names = (cells.label, found.cells[found.baseline or 0].label)
             own = None if clusters is None else clusters[known]
@@ -154,7 +158,7 @@ def _front(found: SideBySide, clusters: NDArray[np.int64] | None) -> Front | Non
     scored = [cells for cells in found.competing if any(value is not None for value in cells.values)]
     scores = [_measured(cells, "pass") for cells in scored]
     valued = ~np.isnan(scores).any(axis=0) if scored else np.zeros(0, dtype=bool)
-    for measure in COSTS if len(scored) > 1 else ():
+    for measure in COSTS if len(scored) > 1 and found.better in ("higher", "lower") else ():
         costs = [_measured(cells, measure)[valued] for cells in scored]
         known = int(np.isfinite(costs).all(axis=0).sum())
         if known:
@@ -163,6 +167,14 @@ def _front(found: SideBySide, clusters: NDArray[np.int64] | None) -> Front | Non
             points = front_of(names, [column[valued] for column in scores], costs, found.better, own)
             return Front("score", measure, int(valued.sum()), points, found.better, known)
     return None
+
+
+def _passed(found: SideBySide, cells: Cells, run: Any) -> Floats:
+    """Return 1.0 for each line that passes and 0.0 for the others, by the direction of its dataset; nan without a score."""
+    values, threshold = array_of(cells.values), _rules("higher", run).threshold
+    is_lower = np.array([found.directions.get(line.dataset) == "lower" for line in found.lines], dtype=bool)
+    passed = np.where(is_lower, passes(values, threshold, "lower"), passes(values, threshold))
+    return np.where(np.isnan(values), np.nan, passed)
 
 
 def _measured(cells: Cells, part: str) -> Floats:

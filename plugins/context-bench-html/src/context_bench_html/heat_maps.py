@@ -55,7 +55,8 @@ def by_dataset(found: SideBySide) -> HeatMap:
     labels = np.array([line.dataset for line in found.lines], dtype=object)
     values = [array_of(cells.values) for cells in found.cells]
     table = [(name, [column[labels == name] for column in values]) for name in found.datasets]
-    return _coloured("Mean score by dataset", "dataset", [c.label for c in found.cells], table, found.better)
+    better = [found.directions.get(name, found.better) for name in found.datasets]
+    return _coloured("Mean score by dataset", "dataset", [c.label for c in found.cells], table, better)
 
 
 def by_needle(found: SideBySide) -> list[HeatMap]:
@@ -73,7 +74,7 @@ def by_needle(found: SideBySide) -> list[HeatMap]:
             for depth, name in enumerate(depth_names)
         ]
         title = f"{cells.label}: mean score by depth of the needle and length of the context"
-        maps.append(_coloured(title, "depth \\ length", length_names, table, found.better))
+        maps.append(_coloured(title, "depth \\ length", length_names, table, [found.better] * len(table)))
     return maps
 
 
@@ -100,13 +101,17 @@ def _round_step(least: float) -> float:
 
 
 def _coloured(
-    title: str, corner: str, headings: Sequence[str], table: Sequence[tuple[str, Sequence[Floats]]], better: str
+    title: str,
+    corner: str,
+    headings: Sequence[str],
+    table: Sequence[tuple[str, Sequence[Floats]]],
+    directions: Sequence[str],
 ) -> HeatMap:
     means = [[_mean(values) for values in line] for _, line in table]
     known = [mean for line in means for mean in line if not math.isnan(mean)]
     low, high = (min([*known, 0.0]), max([*known, 1.0])) if known else (0.0, 1.0)
     lines = []
-    for (name, line), found in zip(table, means):
+    for (name, line), found, better in zip(table, means, directions):
         cells = tuple(
             HeatCell(number(mean), _step(mean, low, high, better), int((~np.isnan(values)).sum()))
             for values, mean in zip(line, found)
@@ -121,7 +126,7 @@ def _mean(values: Floats) -> float:
 
 
 def _step(mean: float, low: float, high: float, better: str) -> int | None:
-    if math.isnan(mean):
+    if math.isnan(mean) or better not in ("higher", "lower"):
         return None
     share = (mean - low) / (high - low)
     return min(STEPS - 1, int(STEPS * (share if better == "higher" else 1 - share)))

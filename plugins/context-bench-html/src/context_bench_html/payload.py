@@ -93,7 +93,7 @@ def rows_payload(found: SideBySide, states: Sequence[int], texts: Texts | None, 
     return embedded(
         {
             "baseline": found.baseline,
-            "better": found.better,
+            "better": [found.directions.get(name, found.better) for name in datasets],
             "datasets": datasets,
             "bits": {"regressed": REGRESSED, "improved": IMPROVED, "different": DIFFERENT, "failed": FAILED},
             "id": [line.id for line in found.lines],

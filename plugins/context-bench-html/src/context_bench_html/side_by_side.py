@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from context_bench import EvalRow
 from context_bench.answers import references
-from context_bench_compare.columns import ANY_KEY, MEASURES
+from context_bench_compare.columns import ANY_KEY, MEASURES, one_direction
 
 REGRESSED, IMPROVED, DIFFERENT, FAILED = 1, 2, 4, 8
 """What a line can be; see :meth:`SideBySide.states`."""
@@ -111,12 +111,12 @@ class SideBySide:
         lines: In canonical order.
         cells: One for each system, in the order of the run.
         baseline: Number of the system that the others are held against; None when only one system competes.
-        better: ``"higher"`` or ``"lower"``: which headline score is better.
+        better: Which headline score is better: ``"higher"``, ``"lower"``, ``"neither"``, or ``"mixed"`` where datasets differ.
         questions, golds: Beginnings of the questions and of the right answers, one for each line; empty where unknown.
         places: ``length`` and ``depth`` of each line's example where it has them, as a needle in a haystack does.
         derived: Labels of the systems whose rows are made of another one's.
-        lower_keys: Score keys of which less is better.
-        lower_datasets: Labels of the datasets of whose headline score less is better.
+        key_directions: The same of each score key.
+        directions: The same of the headline score, by the label of the dataset.
     """
 
     lines: list[Line]
@@ -127,8 +127,8 @@ class SideBySide:
     golds: list[str] = field(factory=list)
     places: list[tuple[float, float] | None] = field(factory=list)
     derived: frozenset[str] = frozenset()
-    lower_keys: frozenset[str] = frozenset()
-    lower_datasets: frozenset[str] = frozenset()
+    key_directions: Mapping[str, str] = field(factory=dict)
+    directions: Mapping[str, str] = field(factory=dict)
 
     @property
     def competing(self) -> list[Cells]:
@@ -172,7 +172,10 @@ class SideBySide:
         mine, other = ours.values[number], theirs.values[number]
         if mine is None or other is None or mine == other:
             return state
-        return DIFFERENT | (IMPROVED if (mine > other) == (self.better == "higher") else REGRESSED)
+        better = self.directions.get(self.lines[number].dataset, self.better)
+        if better not in ("higher", "lower"):
+            return DIFFERENT
+        return DIFFERENT | (IMPROVED if (mine > other) == (better == "higher") else REGRESSED)
 
 
 def side_by_side(
@@ -194,8 +197,8 @@ def side_by_side(
     cells = {label: Cells(label) for label in systems}
     lines: dict[tuple[Any, ...], int] = {}
     told: list[Line] = []
-    lower_keys: dict[str, set[str]] = {}
-    lower_datasets: set[str] = set()
+    key_directions: dict[str, set[str]] = {}
+    directions: dict[str, str] = {}
     for index, row in enumerate(rows):
         if row.is_extra:
             continue
@@ -204,10 +207,10 @@ def side_by_side(
         if line == len(told):
             told.append(Line((row.dataset_number, row.position, row.sample), row.example_id, row.dataset))
         cells.setdefault(row.system, Cells(row.system)).put(line, index, row, excerpt)
-        if row.dataset not in lower_keys:
-            lower_keys[row.dataset] = {key for key in row.keys if row.better(key) == "lower"}
-            if row.better("score") == "lower":
-                lower_datasets.add(row.dataset)
+        if row.dataset not in directions:
+            directions[row.dataset] = row.better("score")
+            for key in row.keys:
+                key_directions.setdefault(key, set()).add(row.better(key))
     found = list(cells.values())
     keys = list(dict.fromkeys(key for one in found for key in one.scores))
     for one in found:
@@ -221,10 +224,10 @@ def side_by_side(
         told,
         found,
         against,
-        "lower" if lower_datasets else "higher",
+        one_direction(directions.values()),
         derived=made,
-        lower_keys=frozenset().union(*lower_keys.values()),
-        lower_datasets=frozenset(lower_datasets),
+        key_directions={key: one_direction(each) for key, each in key_directions.items()},
+        directions=directions,
     )
 
 

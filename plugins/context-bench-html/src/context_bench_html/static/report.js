@@ -89,10 +89,11 @@
     if (!column.system) return make("span", { role: "gridcell" }, shown(column.value(i)));
     const system = column.system, base = against === null ? null : data.systems[against];
     const mine = system.score[i], theirs = base && base !== system ? base.score[i] : null;
+    const better = data.better[data.dataset[i]];
     let mark = "", word = "";
     if (system.broken.has(i)) [mark, word] = ["✗", "failed"];
-    else if (mine !== null && theirs !== null && mine !== theirs)
-      [mark, word] = (mine > theirs) === (data.better === "higher") ? ["▲", "improved"] : ["▼", "regressed"];
+    else if (mine !== null && theirs !== null && mine !== theirs && (better === "higher" || better === "lower"))
+      [mark, word] = (mine > theirs) === (better === "higher") ? ["▲", "improved"] : ["▼", "regressed"];
     return make("span", { role: "gridcell" }, shown(mine), mark ? make("span", { class: "mark " + word, role: "img", "aria-label": word, title: word }, " " + mark) : null);
   }
   function refresh() {
