@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,49 @@ def test_a_copy_that_was_changed_is_refused(publisher: Callable[..., Any], tmp_p
         copy.write_bytes(damaged)
         with pytest.raises(DatasetError, match=r"cannot be read: .*Fetch it again"):
             list(loader(folder=str(tmp_path), offline=True))
+
+
+def _label_of(copy: Path) -> Path:
+    return copy.with_name(copy.name.removesuffix(".jsonl.gz") + ".json")
+
+
+def _relabelled(copy: Path, content: bytes) -> None:
+    """Put something else into a copy, and say in its label that this was fetched."""
+    copy.write_bytes(gzip.compress(content))
+    facts = {"sha256": sha256(content).hexdigest(), "records": content.count(b"\n")}
+    _label_of(copy).write_text(json.dumps({**json.loads(_label_of(copy).read_text()), **facts}))
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "no label": (lambda copy: _label_of(copy).unlink(), "cannot be used: .*No such file.*Fetch it again"),
+    "no records": (lambda copy: copy.unlink(), "cannot be used: there is no .*Fetch it again"),
+    "a label that is no JSON": (lambda copy: _label_of(copy).write_text('{"revision'), "cannot be used: .*Fetch it"),
+    "a label without facts": (lambda copy: _label_of(copy).write_text("{}"), "it is not what fetching writes"),
+    "another number of records": (
+        lambda copy: _label_of(copy).write_text(json.dumps({**json.loads(_label_of(copy).read_text()), "records": 7})),
+        "the 7 that were fetched",
+    ),
+    "a record that is no JSON": (lambda copy: _relabelled(copy, b'{"a": 1}\n{"a"\n'), "record 2 is no JSON"),
+    "a number that is none": (
+        lambda copy: _relabelled(copy, b'{"a": NaN}\n'),
+        "record 1 is no JSON: NaN is no JSON value",
+    ),
+    "a record that is no object": (lambda copy: _relabelled(copy, b"[1]\n"), "record 1 is list, not an object"),
+}
+
+
+@pytest.mark.parametrize(("damage", "told"), DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_copy_that_is_damaged_in_any_way_is_told_and_the_network_not_asked_in_its_place(
+    damage: Callable[[Path], Any], told: str, hub: Any, publisher: Callable[..., Any], tmp_path: Path
+) -> None:
+    loader = publisher("frames")
+    assert execute(["datasets", "fetch", "frames", "--to", str(tmp_path)]) == 0
+    [copy] = tmp_path.glob("*.jsonl.gz")
+    damage(copy)
+    hub.asked.clear()
+    with pytest.raises(DatasetError, match=told):
+        list(loader(folder=str(tmp_path)))
+    assert hub.asked == []
 
 
 def test_a_dataset_is_previewed(publisher: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:

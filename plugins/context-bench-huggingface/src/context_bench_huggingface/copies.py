@@ -11,8 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from context_bench.console import whole_file
 from context_bench.errors import DatasetError
 from context_bench_huggingface.refusals import fetch_line
+from context_bench_huggingface.strict import read_json
 from context_bench_huggingface.wanted import Wanted
 
 
@@ -26,12 +28,18 @@ def place_of(folder: str | os.PathLike[str], wanted: Wanted) -> Path:
 
 
 def find_copy(folder: str | os.PathLike[str] | None, wanted: Wanted) -> Path | None:
-    """Return the copy of a split, or None when the folder has none of the revision that is wanted."""
+    """Return the copy of a split, or None when the folder has none of the revision that is wanted.
+
+    Raises:
+        DatasetError: One of its two files is missing, or its label is damaged.
+    """
     if not folder:
         return None
     place = place_of(folder, wanted)
-    label = _label(place)
-    if label is None or wanted.revision not in (label["revision"], label["asked"]):
+    if not place.exists() and not _label_path(place).exists():
+        return None
+    label = _label(place, wanted)
+    if wanted.revision not in (label["revision"], label["asked"]):
         return None
     return place
 
@@ -46,11 +54,11 @@ def write_copy(folder: str | os.PathLike[str], wanted: Wanted, commit: str, reco
     unfinished = place.with_name(f".{place.name}.{os.getpid()}")
     content, count = sha256(), 0
     try:
-        with gzip.GzipFile(unfinished, "wb", mtime=0) as file:
+        with gzip.GzipFile(unfinished, "wb", mtime=0) as packed:
             for record in records:
                 line = json.dumps(record, ensure_ascii=False, default=str).encode() + b"\n"
                 content.update(line)
-                file.write(line)
+                packed.write(line)
                 count += 1
         label = {
             "source": wanted.source,
@@ -61,8 +69,9 @@ def write_copy(folder: str | os.PathLike[str], wanted: Wanted, commit: str, reco
             "records": count,
             "sha256": content.hexdigest(),
         }
-        os.replace(unfinished, place)
-        _label_path(place).write_text(json.dumps(label, indent=1) + "\n", encoding="utf-8")
+        with whole_file(_label_path(place), "The label of the copy") as file:
+            file.write(json.dumps(label, indent=1) + "\n")
+            os.replace(unfinished, place)  # both, or none
     finally:
         unfinished.unlink(missing_ok=True)
     return label
@@ -72,9 +81,10 @@ def read_copy(place: Path, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
     """Yield the records of a copy.
 
     Raises:
-        DatasetError: Its contents are not those that were fetched: found before its first record is given out.
+        DatasetError: Its contents are not those that were fetched: found before its first record is given out. Or a record
+            is none.
     """
-    label = _label(place) or {}
+    label = _label(place, wanted)
     content, count = sha256(), 0
     try:
         with gzip.open(place, "rb") as file:
@@ -83,33 +93,44 @@ def read_copy(place: Path, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
                 count += 1
     except (OSError, EOFError, zlib.error) as error:
         raise DatasetError(f"{place} cannot be read: {error}. Fetch it again: {fetch_line(wanted)}.") from error
-    if content.hexdigest() != label.get("sha256"):
+    if (content.hexdigest(), count) != (label["sha256"], label["records"]):
         raise DatasetError(
-            f"{place} is not what was fetched: its {count} records have the SHA-256 {content.hexdigest()[:12]}, those that were "
-            f"fetched {str(label.get('sha256'))[:12]}. Fetch it again: {fetch_line(wanted)}."
+            f"{place} is not what was fetched: its {count} records have the SHA-256 {content.hexdigest()[:12]}, the "
+            f"{label['records']} that were fetched {str(label['sha256'])[:12]}. Fetch it again: {fetch_line(wanted)}."
         )
     with gzip.open(place, "rb") as file:
-        for line in file:
-            yield json.loads(line)
+        for number, line in enumerate(file, 1):
+            try:
+                record = read_json(line)
+            except (ValueError, RecursionError) as error:
+                raise DatasetError(f"{place}: record {number} is no JSON: {error}.") from error
+            if not isinstance(record, dict):
+                raise DatasetError(f"{place}: record {number} is {type(record).__name__}, not an object.")
+            yield record
 
 
-def revision_of_copy(place: Path) -> str:
+def revision_of_copy(place: Path, wanted: Wanted) -> str:
     """Return commit and content hash of a copy, as a run records them."""
-    label = _label(place) or {}
-    return f"{label.get('revision')} sha256:{label.get('sha256')}"
+    label = _label(place, wanted)
+    return f"{label['revision']} sha256:{label['sha256']}"
 
 
 def _label_path(place: Path) -> Path:
     return place.with_name(place.name.removesuffix(".jsonl.gz") + ".json")
 
 
-def _label(place: Path) -> dict[str, Any] | None:
+def _label(place: Path, wanted: Wanted) -> dict[str, Any]:
     try:
-        found = json.loads(_label_path(place).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return (
-        found
-        if isinstance(found, dict) and {"revision", "asked", "sha256"} <= found.keys() and place.exists()
-        else None
-    )
+        if not place.exists():
+            raise FileNotFoundError(f"there is no {place.name} beside it")
+        found = read_json(_label_path(place).read_text(encoding="utf-8"))
+        if not isinstance(found, dict) or not found.keys() >= _FACTS:
+            raise ValueError("it is not what fetching writes")
+    except (OSError, ValueError, RecursionError) as error:
+        raise DatasetError(
+            f"The copy {_label_path(place)} cannot be used: {error}. Fetch it again: {fetch_line(wanted)}."
+        ) from error
+    return found
+
+
+_FACTS = {"revision", "asked", "records", "sha256"}

@@ -101,7 +101,7 @@ class HubLoader:
             return edition
         place = find_copy(folder, wanted)
         if place is not None:
-            return revision_of_copy(place)
+            return revision_of_copy(place, wanted)
         access = Access(token, offline, max_retries, retry_base_delay)
         access.require_network(wanted, folder)
         return access.commit(wanted)
