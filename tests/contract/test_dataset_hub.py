@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.discovery import discover
@@ -89,6 +90,29 @@ def test_what_the_predecessor_lost_is_there(publisher: Callable[..., Any]) -> No
     assert [row["answers"] for row in publisher("qasper")()][:2] == [["two, spans", "Yes"], ["Unanswerable"]]
     needles = list(publisher("nolima")())
     assert all(row["needle"] in row["context"] and row["answer"] in row["needle"] for row in needles)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "given", "ids"),
+    [
+        pytest.param(
+            "drop", "query_id", ["q", "q", "r"], ["q", "q_2", "r"], id="DROP, of whose questions two have one"
+        ),
+        pytest.param("triviaqa", "question_id", ["t", "t", "t"], ["t", "t_2", "t_3"], id="TriviaQA, web and Wikipedia"),
+        pytest.param("triviaqa", "question_id", ["t", "t_2", "t"], ["t", "t_2", "t_3"], id="one that is another's"),
+    ],
+)
+def test_an_id_that_a_release_gives_twice_stops_no_run(
+    name: str, column: str, given: list[str], ids: list[str], hub: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = RECORDS[name][0]
+    asked = [{**record, column: each, "question": f"Which one, {number}?"} for number, each in enumerate(given)]
+    monkeypatch.setitem(RECORDS, name, asked)
+    loader = load(CATALOG.find("datasets", name))
+    publish_dataset(hub, name, loader)
+    assert [example["id"] for example in loader()] == ids
+    result = evaluate(lambda example: "Ann", loader(), ["answer-quality"], progress=False)
+    assert [row.example_id for row in result.rows] == ids
 
 
 FIXED = [

@@ -48,6 +48,31 @@ def _made(
         ) from error
 
 
+def told_apart(example: dict[str, Any], row: Row, seen: dict[str, int]) -> dict[str, Any]:
+    """Return an example whose id is that of no earlier one: the second with an id gets ``_2`` behind it, and so on.
+
+    Some releases give an id to several records, as TriviaQA's ``rc`` to a question of the web and of Wikipedia, and DROP to
+    two questions of its development set. A run takes two examples with one id for a mistake.
+
+    Args:
+        example: The example.
+        row: Where it comes from. Its number is no id that could come again.
+        seen: How often each id came so far; it is counted on.
+    """
+    identity = example["id"]
+    if identity == row.number:
+        return example
+    name = str(identity)
+    seen[name] = seen.get(name, 0) + 1
+    while seen[name] > 1:
+        further = f"{name}_{seen[name]}"
+        if further not in seen:
+            seen[further] = 1
+            return {**example, "id": further}
+        seen[name] += 1
+    return example
+
+
 def _mapped(wanted: Wanted, record: Mapping[str, Any], row: Row) -> Iterator[dict[str, Any]]:
     if not wanted.fields:
         yield dict(record)

@@ -11,7 +11,7 @@ from attrs import frozen
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench_huggingface.access import Access
 from context_bench_huggingface.copies import find_copy, read_copy, revision_of_copy, write_copy
-from context_bench_huggingface.examples import maker
+from context_bench_huggingface.examples import maker, told_apart
 from context_bench_huggingface.installed import edition_of, installed_lines
 from context_bench_huggingface.records import layout_of_files, stream
 from context_bench_huggingface.row import Row, together
@@ -164,12 +164,14 @@ class HubLoader:
 
     def _examples(self, wanted: Wanted, access: Access, folder: str | None) -> Iterator[dict[str, Any]]:
         make = maker(wanted)
-        number = 0
+        number, seen = 0, dict[str, int]()
         for part in wanted.parts or (wanted,):
             tables = self._tables(part, access, folder)
             for records in together(self.records(part, access, folder), part.together):
                 both = records if part.together else ()
-                yield from make(records[0], Row(number, part.config or "", part.split, tables, both))
+                row = Row(number, part.config or "", part.split, tables, both)
+                found = make(records[0], row)
+                yield from found if wanted.example is None else (told_apart(each, row, seen) for each in found)
                 number += len(records)
 
     def _prompted(
