@@ -74,6 +74,22 @@ def test_a_report_of_the_release_of_govreport_has_sections_in_sections(report):
     assert (example["id"], example["context"], example.get("answer")) == ("GAO-1", REPORT, summary)
 
 
+HUB = {
+    "plain text": {"document": "Letter\nDear all,", "summary": "It is short."},
+    "sections": {
+        "document_sections": {"title": ["Letter", ""], "paragraphs": ["Dear all,", ""], "depth": [1, 2]},
+        "summary_sections": {"title": ["What GAO found"], "paragraphs": ["It is\nshort."]},
+    },
+}
+
+
+@pytest.mark.parametrize("edition", HUB)
+def test_a_report_of_the_authors_edition_on_the_hub_is_read(edition):
+    example = records.govreport({"id": "GAO_123456", **HUB[edition]}, Row(3))
+    assert (example["id"], example["context"], example["answer"]) == ("GAO_123456", "Letter\nDear all,", "It is short.")
+    assert "answer" not in records.govreport({"id": "a", "document": "D", "summary": ""})
+
+
 EPISODES = {
     "as it is": ({"Recap": ["They meet.", "They part."], "Show Title": "Friends"}, "Ann: Hi there!\n[They part]", 4),
     "cut into parts of words": (

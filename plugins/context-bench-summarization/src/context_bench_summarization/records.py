@@ -88,6 +88,9 @@ def govreport(record: Record, row: Row = FIRST) -> Example:
     A report of the release holds sections with titles, paragraphs and sections of their own. The summary of the
     Congressional Research Service is a list of paragraphs (``summary``), that of the Government Accountability Office a list
     of sections (``highlight``); all of their paragraphs are the reference, one after the other, without the titles.
+
+    Read are also the columns that the authors' edition on the hub has (``launch/gov_report``): ``document`` and ``summary``,
+    or ``document_sections`` and ``summary_sections``, whose paragraphs stand on lines of their own.
     """
     ask = "Summarise this report in about a page."
     if "reports" in record:
@@ -95,6 +98,14 @@ def govreport(record: Record, row: Row = FIRST) -> Example:
     elif "highlight" in record:
         report = _sections(record["report"])
         summary = [text for section in rows_of(record["highlight"]) for text in texts_in(section, "paragraphs")]
+    elif "document_sections" in record:
+        report = [
+            line for one in rows_of(record["document_sections"]) for line in (one["title"] or "", *_paragraphs(one))
+        ]
+        summary = [line for one in rows_of(record["summary_sections"]) for line in _paragraphs(one)]
+    elif "document" in record:
+        text = text_in(record, "document", blank=True)
+        return _example(identity_of(record, row, "id"), text, ask, [record["summary"]])
     else:
         return _example(row.number, text_in(record, "report", blank=True), ask, [record["summary"]])
     return _example(identity_of(record, row, "id"), "\n".join(filter(None, report)), ask, [" ".join(summary)])
@@ -102,6 +113,10 @@ def govreport(record: Record, row: Row = FIRST) -> Example:
 
 def _lines(record: Record, name: str) -> str:
     return record[name] if isinstance(record[name], str) else "\n".join(texts_in(record, name))
+
+
+def _paragraphs(section: Record) -> list[str]:
+    return [line for line in text_in(section, "paragraphs", blank=True).split("\n") if line.strip()]
 
 
 def _spoken(turns: Any) -> str:
