@@ -51,15 +51,18 @@ def count_of(fake: Any, repairs: int = 2, judge: LanguageModel | None = None) ->
         return fields["count"]
 
     transcript = Transcript()
-    asked = ask_object(
-        ASKED,
-        {"count": {"type": "integer"}},
-        read,
-        parameters={"temperature": 0},
-        manners=Manners(),
-        transcript=transcript,
-        repairs=repairs,
-    )
+
+    def asked() -> Any:
+        return ask_object(
+            ASKED,
+            {"count": {"type": "integer"}},
+            read,
+            parameters={"temperature": 0},
+            manners=Manners(),
+            transcript=transcript,
+            repairs=repairs,
+        )
+
     return talk(judge or model(fake), asked), transcript.details()
 
 
@@ -219,6 +222,32 @@ def test_what_could_be_read_before_an_unreadable_reply_is_not_asked_again(fake: 
     assert [request["messages"][-1]["content"] for request in fake.requests] == ["One?", "Two?", "Two?"]
 
 
+@pytest.mark.parametrize("is_readable", [True, False], ids=["readable now", "unreadable still"])
+@pytest.mark.parametrize("is_async", [False, True], ids=["blocking", "on an event loop"])
+def test_a_reply_that_an_earlier_version_kept_and_that_cannot_be_read_is_asked_for_anew(
+    is_readable: bool, is_async: bool, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Both(JudgedEvaluator):
+        name, prompts, prompts_version = "both", {"one": "One?", "two": "Two?"}, "1"
+
+        def _judgement(self, original: Any, processed: Any, asker: Any) -> Any:
+            for prompt in ("one", "two"):
+                yield from asker.ask(prompt, {"count": {"type": "integer"}}, lambda found: int(found["count"]))
+            return Scores({"both": 1.0})
+
+    judge = Both(llm=model(fake, cache=tmp_path / "c.sqlite"), repairs=0)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(ReplyCache, "forget", lambda self, keys: None)
+        fake.says(GOOD, BAD[0])
+        assert judge.score({}, {"response": "x"}).details["unscored"].startswith("unreadable: ")
+    fake.says(GOOD if is_readable else BAD[0])
+    before = len(fake.requests)
+    again = asyncio.run(judge.ascore({}, {"response": "x"})) if is_async else judge.score({}, {"response": "x"})
+    judge.close()
+    assert again == ({"both": 1.0} if is_readable else {})
+    assert [request["messages"][-1]["content"] for request in fake.requests[before:]] == ["Two?"]
+
+
 def test_keys_do_not_depend_on_the_order_of_fields() -> None:
     identity = {"endpoint": "e", "model": "m"}
     assert ReplyCache.key(identity, ASKED, {"a": 1, "b": 2}) == ReplyCache.key(identity, ASKED, {"b": 2, "a": 1})
@@ -369,7 +398,7 @@ def test_a_talk_on_an_event_loop_takes_errors_too(fake: Any) -> None:
         except EndpointError:
             return (yield from ask_object(ASKED, {"count": {}}, dict, **inner))  # type: ignore[arg-type]
 
-    assert asyncio.run(atalk(model(fake), asked())) == {"count": 3}
+    assert asyncio.run(atalk(model(fake), asked)) == {"count": 3}
 
 
 def test_prompts_may_be_the_users_own() -> None:

@@ -173,11 +173,11 @@ class LLMJudge:
             original: The example: ``question`` and ``context``, ``turns`` of a conversation, ``answer`` or ``answers``.
             processed: The output: ``response``, and ``turn_responses`` of a conversation.
         """
-        return talk(self._judge, self._judgement(original, processed))
+        return talk(self._judge, lambda: self._judgement(original, processed))
 
     async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """Return ``judge_score`` of a row without blocking the event loop; see `score`."""
-        return await atalk(self._judge, self._judgement(original, processed))
+        return await atalk(self._judge, lambda: self._judgement(original, processed))
 
     def models(self) -> list[str]:
         """Return the models that the judge's server offers, at no cost.

@@ -111,12 +111,12 @@ class JudgedEvaluator:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return talk(self.judge, self._safe(original, processed))
+            return talk(self.judge, lambda: self._safe(original, processed))
         raise RuntimeError(f"{type(self).__name__}.score would block this event loop: await ascore(...) instead.")
 
     async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """Return the scores of a row without blocking the event loop; see `score`."""
-        return await atalk(self.judge, self._safe(original, processed))
+        return await atalk(self.judge, lambda: self._safe(original, processed))
 
     async def abatch(self, pairs: Sequence[Pair]) -> list[Scores]:
         """Return the scores of several rows, in their order; as many are asked at once as the judge's bound lets."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 from context_bench.answers import UNREADABLE
@@ -16,60 +16,93 @@ _Outcome = TypeVar("_Outcome")
 Talk = Generator[Request, ChatReply, _Outcome]
 
 
-def talk(model: LanguageModel, talk: Talk[_Outcome]) -> _Outcome:
+def talk(model: LanguageModel, begin: Callable[[], Talk[_Outcome]]) -> _Outcome:
     """Return what a talk ends with; each request that it yields is asked, and errors are thrown into it.
 
-    Where it ends without a reply that can be read, no cache keeps the replies to its last question: a rerun asks it again.
+    Where it ends without a reply that can be read, no cache keeps the replies to its last question. If one of them came out of
+    the cache, where an earlier version or another rule of reading had left it, the talk is held again, and the judge asked.
+
+    Args:
+        model: The judge.
+        begin: Begins the talk.
     """
-    asked: list[Request] = []
-    try:
-        request = next(talk)
-        while True:
-            asked.append(request)
-            try:
-                reply = model.chat(request.messages, **request.parameters)
-            except EndpointError as error:
-                request = talk.throw(error)
-            else:
-                request = talk.send(reply)
-    except StopIteration as end:
-        outcome: _Outcome = end.value
-        _forget_unreadable(model, asked, outcome)
-        return outcome
-    except UnreadableReply:
-        model.forget(_last_question(asked))
-        raise
+    asked = _Asked(model)
+    while True:
+        led = begin()
+        try:
+            request = next(led)
+            while True:
+                try:
+                    reply = model.chat(request.messages, **request.parameters)
+                except EndpointError as error:
+                    asked.add(request)
+                    request = led.throw(error)
+                else:
+                    asked.add(request, reply)
+                    request = led.send(reply)
+        except StopIteration as end:
+            outcome: _Outcome = end.value
+            if _is_readable(outcome) or not asked.are_kept_no_longer():
+                return outcome
+        except UnreadableReply:
+            if not asked.are_kept_no_longer():
+                raise
 
 
-async def atalk(model: LanguageModel, talk: Talk[_Outcome]) -> _Outcome:
+async def atalk(model: LanguageModel, begin: Callable[[], Talk[_Outcome]]) -> _Outcome:
     """Return what a talk ends with, without blocking the event loop; see `talk`."""
-    asked: list[Request] = []
-    try:
-        request = next(talk)
-        while True:
-            asked.append(request)
-            try:
-                reply = await model.achat(request.messages, **request.parameters)
-            except EndpointError as error:
-                request = talk.throw(error)
-            else:
-                request = talk.send(reply)
-    except StopIteration as end:
-        outcome: _Outcome = end.value
-        _forget_unreadable(model, asked, outcome)
-        return outcome
-    except UnreadableReply:
-        model.forget(_last_question(asked))
-        raise
+    asked = _Asked(model)
+    while True:
+        led = begin()
+        try:
+            request = next(led)
+            while True:
+                try:
+                    reply = await model.achat(request.messages, **request.parameters)
+                except EndpointError as error:
+                    asked.add(request)
+                    request = led.throw(error)
+                else:
+                    asked.add(request, reply)
+                    request = led.send(reply)
+        except StopIteration as end:
+            outcome: _Outcome = end.value
+            if _is_readable(outcome) or not asked.are_kept_no_longer():
+                return outcome
+        except UnreadableReply:
+            if not asked.are_kept_no_longer():
+                raise
 
 
-def _forget_unreadable(model: LanguageModel, asked: Sequence[Request], outcome: object) -> None:
+def _is_readable(outcome: object) -> bool:
     details = getattr(outcome, "details", None) or {}
-    if asked and str(details.get("unscored", "")).startswith(UNREADABLE):
-        model.forget(_last_question(asked))
+    return not str(details.get("unscored", "")).startswith(UNREADABLE)
 
 
-def _last_question(asked: Sequence[Request]) -> list[Request]:
+class _Asked:
+    """What a talk has asked, and whether nobody was: the reply came out of the cache."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._requests: list[tuple[Request, bool]] = []
+        self._forgotten: list[Request] = []
+
+    def add(self, request: Request, reply: ChatReply | None = None) -> None:
+        """Take note of a request and its reply; None where there was none."""
+        is_kept = self._model.cache is not None and reply is not None and reply.attempts == 0
+        self._requests.append((request, is_kept))
+
+    def are_kept_no_longer(self) -> bool:
+        """Keep the replies to the last question no longer; return whether the cache gave one of them, for the first time."""
+        found, self._requests = self._requests, []
+        question = _last_question([request for request, _ in found]) if found else []
+        self._model.forget(question)
+        is_stale = any(is_kept and one in question and one not in self._forgotten for one, is_kept in found)
+        self._forgotten += question
+        return is_stale
+
+
+def _last_question(asked: list[Request]) -> list[Request]:
     """Return the last request with all that ask the same, its repairs among them: they begin with the same messages."""
     last = asked[-1].messages
     question = min((one.messages for one in asked if last[: len(one.messages)] == one.messages), key=len)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ class JudgeScorer(Scorer):
     ) -> list[ScoreResult]:
         """Return a result for each candidate."""
         cases = self._cases(candidate_batch, reference_batch, input_text_batch, context_batch)
-        return [talk(self.judge, self._safe(case)) for case in cases]
+        return [talk(self.judge, partial(self._safe, case)) for case in cases]
 
     async def arun_batch(
         self,
@@ -121,7 +122,7 @@ class JudgeScorer(Scorer):
     ) -> list[ScoreResult]:
         """Return a result for each candidate; as many are asked at once as the judge's bound lets."""
         cases = self._cases(candidate_batch, reference_batch, input_text_batch, context_batch)
-        return list(await asyncio.gather(*(atalk(self.judge, self._safe(case)) for case in cases)))
+        return list(await asyncio.gather(*(atalk(self.judge, partial(self._safe, case)) for case in cases)))
 
     def _safe(self, case: Any) -> Judgement:
         asker = Asker(self._book, {"temperature": 0.0, "max_tokens": self.max_tokens}, self._manners, self.repairs)
