@@ -44,6 +44,8 @@ TRUTH = [{"geo.area": {"base": [10], "unit": ["cm", ""], "deep": ["", {"a": [1, 
         ),
         ("<TOOLCALL>[geo.area(base=10)]</TOOLCALL>", 1.0),
         ("<tool_call>" * 9_000, 0.0),
+        ("[geo.area(base=" + "1 + " * 2_000 + "1)]", 0.0),
+        ("[geo.area(base=9 ** 9 ** 9)]", 0.0),
         ("I cannot do that.", 0.0),
         ("", 0.0),
     ],
@@ -134,6 +136,140 @@ def test_arguments_have_the_types_that_their_function_describes(arguments, right
     """Each verdict is that of `ast_checker` of bfcl-eval 2026.3.23, which reads the calls with `default_decode_ast_prompting`."""
     example = {"ground_truth": [{"geo.area": ACCEPTED}], "tools": [FUNCTION]}
     assert BFCLMatch().score(example, {"response": f"[geo.area({arguments})]"}) == {"bfcl_ast": right}
+
+
+SCRIPT = {
+    "name": "a.run",
+    "parameters": {
+        "type": "dict",
+        "properties": {
+            "text": {"type": "String"},
+            "any": {"type": "any"},
+            "real": {"type": "float"},
+            "flag": {"type": "Boolean"},
+            "big": {"type": "Bigint"},
+            "names": {"type": "array", "items": {"type": "String"}},
+            "pairs": {"type": "array", "items": {"type": "integer"}},
+            "table": {"type": "dict"},
+        },
+        "required": [],
+    },
+}
+SCRIPT_ACCEPTED = {
+    "text": ["x, y"],
+    "any": ["node"],
+    "real": [4.0],
+    "flag": [True],
+    "big": [7],
+    "names": [["a", "b"]],
+    "pairs": [[[1, 2], [3]]],
+    "table": [{"key": ["v"], "list": [["a"]]}],
+}
+JAVA = {
+    "name": "a.run",
+    "parameters": {
+        "type": "dict",
+        "properties": {
+            "text": {"type": "String"},
+            "any": {"type": "any"},
+            "whole": {"type": "integer"},
+            "count": {"type": "integer"},
+            "wide": {"type": "long"},
+            "real": {"type": "float"},
+            "half": {"type": "double"},
+            "flag": {"type": "boolean"},
+            "letter": {"type": "char"},
+            "numbers": {"type": "Array", "items": {"type": "integer"}},
+            "longs": {"type": "ArrayList", "items": {"type": "long"}},
+            "names": {"type": "ArrayList", "items": {"type": "String"}},
+            "words": {"type": "Array", "items": {"type": "String"}},
+            "table": {"type": "HashMap"},
+        },
+        "required": [],
+    },
+}
+JAVA_ACCEPTED = {
+    "text": ["x, y"],
+    "any": ["new Foo(1, b)"],
+    "whole": [5],
+    "count": ["COUNT"],
+    "wide": [5],
+    "real": [0.5],
+    "half": [0.5],
+    "flag": [False],
+    "letter": ["c"],
+    "numbers": [[1, 2]],
+    "longs": [[1, 2]],
+    "names": [["a", "b"]],
+    "words": [["a"]],
+    "table": [{}],
+}
+FOREIGN = [
+    ("javascript", "text='x, y'", 1.0),
+    ("javascript", "any=node", 1.0),
+    ("javascript", "any=x => x", 0.0),
+    ("javascript", "node", 0.0),
+    ("javascript", "real=4", 1.0),
+    ("javascript", "real='4'", 1.0),
+    ("javascript", "real=4e0", 0.0),
+    ("javascript", "flag=true", 1.0),
+    ("javascript", "flag=True", 0.0),
+    ("javascript", "big=7n", 1.0),
+    ("javascript", "big=7", 0.0),
+    ("javascript", "names=['a', \"b\"]", 1.0),
+    ("javascript", "names=new Array('a', 'b')", 1.0),
+    ("javascript", "names=['b', 'a']", 0.0),
+    ("javascript", "pairs=[[1, 2], [3]]", 1.0),
+    ("javascript", "table={key: 'v', 'list': ['a']}", 1.0),
+    ("javascript", "table={key: 'v'}", 0.0),
+    ("java", 'text="x, y"', 1.0),
+    ("java", "any=new Foo(1, b)", 1.0),
+    ("java", "whole=5", 1.0),
+    ("java", "whole=COUNT", 0.0),
+    ("java", "count=COUNT", 1.0),
+    ("java", "count=5", 0.0),
+    ("java", "whole=5L", 0.0),
+    ("java", "wide=5L", 1.0),
+    ("java", "wide=5", 0.0),
+    ("java", "real=0.5f", 1.0),
+    ("java", "real=0.5", 0.0),
+    ("java", "half=0.5", 1.0),
+    ("java", "flag=false", 1.0),
+    ("java", "letter='c'", 1.0),
+    ("java", "numbers=new int[]{1, 2}", 1.0),
+    ("java", "numbers=new int[] { 1,2 }", 1.0),
+    ("java", "numbers={1, 2}", 0.0),
+    ("java", "longs=new ArrayList<Long>(Arrays.asList(1L, 2L))", 1.0),
+    ("java", "longs=new ArrayList<Long>(Arrays.asList(1, 2))", 0.0),
+    ("java", 'names=new ArrayList<>(Arrays.asList("a", "b"))', 1.0),
+    ("java", 'names=new ArrayList<>() {{ add("a"); add("b"); }}', 0.0),
+    ("java", 'words=new String[]{"a"}', 0.0),
+    ("java", "table=new HashMap<String, Object>()", 1.0),
+    ("java", 'text="x, y", text="x, y"', 0.0),
+    ("java", 'text="x, y', 0.0),
+]
+
+
+@pytest.mark.parametrize(("language", "argument", "right"), FOREIGN, ids=[f"{one[0]}: {one[1]}" for one in FOREIGN])
+def test_values_in_java_and_javascript_are_read_as_bfcl_reads_them(language, argument, right):
+    """Each verdict is that of `ast_checker` of bfcl-eval 2026.3.23, with its parsers; of `names` its quirks are kept, too."""
+    function, accepted = (JAVA, JAVA_ACCEPTED) if language == "java" else (SCRIPT, SCRIPT_ACCEPTED)
+    name = argument.partition("=")[0]
+    truth = [{"a.run": {name: accepted.get(name, [""])}}]
+    example = {"ground_truth": truth, "tools": [function], "language": language}
+    assert BFCLMatch().score(example, {"response": f"[a.run({argument})]"}) == {"bfcl_ast": right}
+
+
+def test_the_language_of_a_category_is_told_and_its_answer_written_in_it():
+    function = {"name": "f", "parameters": {"type": "dict", "properties": {"n": {"type": "long"}}, "required": ["n"]}}
+    record = {"id": "java_3", "question": "Run.", "function": function, "ground_truth": [{"f": {"n": [5]}}]}
+    for identity in ("java_3", "simple_java_3"):
+        example = records.bfcl({**record, "id": identity})
+        assert (example["language"], example["answer"]) == ("java", "[f(n=5L)]")
+        assert "written in Java:" in example["context"]
+    script = records.bfcl({**record, "id": "javascript_3"})
+    assert (script["language"], "written in JavaScript:" in script["context"]) == ("javascript", True)
+    assert "language" not in records.bfcl({**record, "id": "simple_3"})
 
 
 def test_the_types_of_a_call_that_bfcl_runs_do_not_count():

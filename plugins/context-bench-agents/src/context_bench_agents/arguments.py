@@ -11,6 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_bench_agents.foreign import TYPES, converted
+
+_LISTS = ("array", "tuple", "Array", "ArrayList")
 _TYPES: Mapping[str, type] = {
     "string": str,
     "integer": int,
@@ -23,26 +26,34 @@ _TYPES: Mapping[str, type] = {
 }
 
 
-def is_described(parameter: Any) -> bool:
-    """Return whether a parameter is described in BFCL's types for Python."""
-    if not isinstance(parameter, Mapping) or parameter.get("type") not in _TYPES:
+def is_described(parameter: Any, language: str = "python") -> bool:
+    """Return whether a parameter is described in BFCL's types of a language."""
+    types = _types(language)
+    if not isinstance(parameter, Mapping) or parameter.get("type") not in types:
         return False
-    return parameter["type"] not in ("array", "tuple") or _inner(parameter) is not None
+    return parameter["type"] not in _LISTS or _inner(parameter) in types
 
 
-def is_accepted(value: Any, answers: Sequence[Any], parameter: Mapping[str, Any]) -> bool:
+def is_accepted(value: Any, answers: Sequence[Any], parameter: Mapping[str, Any], language: str = "python") -> bool:
     """Return whether a value is one of the accepted ones, by the type that its parameter is described with.
 
     >>> [is_accepted(value, [5, ""], {"type": "integer"}) for value in (5, 5.0, "5", True)]
     [True, False, False, False]
     >>> is_accepted("New York, ny", ["New York NY"], {"type": "string"}), is_accepted(5, [5.0], {"type": "float"})
     (True, True)
+    >>> is_accepted("5L", [5], {"type": "long"}, "java")
+    True
     """
-    described, given = parameter["type"], type(value)
-    expected, inner = _TYPES[described], _inner(parameter) if described in ("array", "tuple") else None
+    described, types = parameter["type"], _types(language)
+    expected, inner = types[described], types[str(_inner(parameter))] if described in _LISTS else None
+    if language != "python":
+        if not isinstance(value, str):
+            return False
+        value = converted(value, described, _inner(parameter), language)
+    given = type(value)
     if described == "tuple" and given is tuple:
         value, given = list(value), list
-    if described == "float" and given is int:
+    if language == "python" and described == "float" and given is int:
         value, given = float(value), float
     of_answers = _type_of(answers)
     if given is expected:
@@ -50,7 +61,7 @@ def is_accepted(value: Any, answers: Sequence[Any], parameter: Mapping[str, Any]
             return False
     elif of_answers is None or given is not of_answers:
         return False
-    if given is not expected or of_answers not in (None, expected):
+    if of_answers not in (None, expected):
         return value in answers
     if expected is dict:
         return any(_same_table(value, answer) for answer in answers if answer != "")
@@ -72,9 +83,13 @@ def standard(value: Any) -> Any:
     return re.sub(r"[ \,\.\/\-\_\*\^]", "", value).lower().replace("'", '"') if isinstance(value, str) else value
 
 
-def _inner(parameter: Mapping[str, Any]) -> type | None:
+def _types(language: str) -> Mapping[str, type]:
+    return TYPES.get(language, _TYPES)
+
+
+def _inner(parameter: Mapping[str, Any]) -> str | None:
     items = parameter.get("items")
-    return _TYPES.get(str(items.get("type"))) if isinstance(items, Mapping) else None
+    return str(items.get("type")) if isinstance(items, Mapping) else None
 
 
 def _type_of(answers: Any) -> type | None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from context_bench_agents.arguments import is_accepted, is_described, standard
 from context_bench_agents.calls import FunctionCall, calls_of, parse_calls
+from context_bench_agents.foreign import TYPES, written_in
 
 
 class Expected(NamedTuple):
@@ -41,22 +42,24 @@ class BFCLMatch:
         """Score one response.
 
         Args:
-            original: The example: ``ground_truth``, a list of expected calls or of calls as texts, and ``tools``, the functions;
-                or ``relevance``, which is true where any call is right.
-            processed: The output: ``response`` with calls as Python or JSON, or ``tool_calls``.
+            original: The example: ``ground_truth``, a list of expected calls or of calls as texts, ``tools``, the functions, and
+                ``language``, "java" or "javascript" where it is one of them; or ``relevance``, which is true where any call
+                is right.
+            processed: The output: ``response`` with calls as source or JSON, or ``tool_calls``.
 
         Returns:
             ``{"bfcl_ast": 0.0 or 1.0}``; ``{}`` where the expected calls are not known, or there is no response.
         """
         if not isinstance(processed.get("response"), str) and not processed.get("tool_calls"):
             return {}
-        calls = calls_of(processed) or []
+        language = original["language"] if original.get("language") in tuple(TYPES) else "python"
+        calls = calls_of(processed, language) or []
         if original.get("relevance"):
             return {"bfcl_ast": float(bool(calls))}
         expected = expected_calls(original.get("ground_truth"))
         if expected is None:
             return {}
-        return {"bfcl_ast": float(_all_match(calls, expected, _described(original.get("tools"))))}
+        return {"bfcl_ast": float(_all_match(calls, expected, _described(original.get("tools")), language))}
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score: there is none."""
@@ -87,18 +90,19 @@ def accepted(value: Any) -> Any:
     return [accepted(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def right_reply(expected: Sequence[Expected], tools: Any) -> str | None:
-    """Return calls as Python that are right, each with the first of its accepted values; None where none are.
+def right_reply(expected: Sequence[Expected], tools: Any, language: str = "python") -> str | None:
+    """Return calls that are right, each with the first of its accepted values; None where none are.
 
     None are where the release contradicts itself: a function needs an argument of which no value is accepted, say.
     """
     described = _described(tools)
-    reply = f"[{', '.join(written(each, described.get(each.name)) for each in expected)}]" if expected else ""
-    return reply if _all_match(parse_calls(reply) or [], expected, described) else None
+    calls = ", ".join(written(each, described.get(each.name), language) for each in expected)
+    reply = f"[{calls}]" if expected else ""
+    return reply if _all_match(parse_calls(reply, language) or [], expected, described, language) else None
 
 
-def written(expected: Expected, described: Mapping[str, Any] | None = None) -> str:
-    """Return an expected call as Python, with the first of its accepted values, and without what may be left out.
+def written(expected: Expected, described: Mapping[str, Any] | None = None, language: str = "python") -> str:
+    """Return an expected call, with the first of its accepted values, and without what may be left out.
 
     >>> written(Expected("area", {"base": [10], "unit": ["", "cm"]}))
     'area(base=10)'
@@ -111,7 +115,17 @@ def written(expected: Expected, described: Mapping[str, Any] | None = None) -> s
             given[name] = next((value for value in values if value != ""), "")
         elif values and values[0] != "" and (name in known or "" not in values):
             given[name] = values[0]
-    return f"{expected.name}({', '.join(f'{name}={_plain(value)!r}' for name, value in given.items())})"
+    types = described["properties"] if described else {}
+    sources = {name: _source(_plain(value), types.get(name), language) for name, value in given.items()}
+    return f"{expected.name}({', '.join(f'{name}={source}' for name, source in sources.items())})"
+
+
+def _source(value: Any, parameter: Any, language: str) -> str:
+    return (
+        written_in(language, value, parameter)
+        if language in TYPES and is_described(parameter, language)
+        else repr(value)
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -134,12 +148,15 @@ def _described(tools: Any) -> dict[str, Mapping[str, Any]]:
 
 
 def _all_match(
-    calls: Sequence[FunctionCall], expected: Sequence[Expected], described: Mapping[str, Mapping[str, Any]]
+    calls: Sequence[FunctionCall],
+    expected: Sequence[Expected],
+    described: Mapping[str, Mapping[str, Any]],
+    language: str,
 ) -> bool:
     """Whether each expected call, in turn, finds a call that it fits and that no other has taken, and none is left."""
     left = list(calls)
     for each in expected:
-        fits = (place for place, call in enumerate(left) if _matches(call, each, described.get(each.name)))
+        fits = (place for place, call in enumerate(left) if _matches(call, each, described.get(each.name), language))
         place = next(fits, None)
         if place is None:
             return False
@@ -147,7 +164,7 @@ def _all_match(
     return not left
 
 
-def _matches(call: FunctionCall, expected: Expected, described: Mapping[str, Any] | None) -> bool:
+def _matches(call: FunctionCall, expected: Expected, described: Mapping[str, Any] | None, language: str) -> bool:
     if call.name not in (expected.name, expected.name.replace(".", "_")):
         return False
     if described is None or not expected.has_types:
@@ -159,12 +176,14 @@ def _matches(call: FunctionCall, expected: Expected, described: Mapping[str, Any
         return False
     if any("" not in values for name, values in expected.arguments.items() if name not in call.arguments):
         return False
-    return all(_fits(value, expected.arguments[name], properties[name]) for name, value in call.arguments.items())
+    return all(
+        _fits(value, expected.arguments[name], properties[name], language) for name, value in call.arguments.items()
+    )
 
 
-def _fits(value: Any, answers: Sequence[Any], parameter: Any) -> bool:
-    if is_described(parameter):
-        return is_accepted(value, answers, parameter)
+def _fits(value: Any, answers: Sequence[Any], parameter: Any, language: str) -> bool:
+    if is_described(parameter, language):
+        return is_accepted(value, answers, parameter, language)
     return any(_equal(value, answer) for answer in answers)
 
 
@@ -185,7 +204,7 @@ def _equal(given: Any, value: Any) -> bool:
             return False
         return all(_equal(ours, theirs) for ours, theirs in zip(given, value, strict=True))
     if isinstance(value, bool):
-        return given is value or given == str(value).lower()  # as Java and JavaScript write it
+        return given is value
     if isinstance(given, bool):
         return False
     return bool(standard(given) == standard(value))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from context_bench.answers import answer_of
+from context_bench_agents.foreign import TYPES, call_in
 
 _LANGUAGE = re.compile(r"\A(?:[\w.+-]*[^\S\n]*\n|[a-zA-Z]+(?=[\s\[{]))")
 _OPENS, _CLOSES = re.compile(r"<(?:tool_?call|TOOLCALL)>"), re.compile(r"</(?:tool_?call|TOOLCALL)>")
@@ -33,8 +34,10 @@ class FunctionCall(NamedTuple):
     arguments: dict[str, Any]
 
 
-def calls_of(output: Mapping[str, Any]) -> list[FunctionCall] | None:
+def calls_of(output: Mapping[str, Any], language: str = "python") -> list[FunctionCall] | None:
     """Return the calls of an output; None where the output is text that holds none.
+
+    In Java and JavaScript the values are source texts, and a text holds one call at most.
 
     >>> calls_of({"response": 'get.weather(city="Rome", days=3)'})
     [FunctionCall(name='get.weather', arguments={'city': 'Rome', 'days': 3})]
@@ -42,16 +45,16 @@ def calls_of(output: Mapping[str, Any]) -> list[FunctionCall] | None:
     if output.get("tool_calls"):
         return [call for each in output["tool_calls"] if (call := _of_json(each))] or None
     answer = answer_of(output)
-    return None if answer is None else parse_calls(answer)
+    return None if answer is None else parse_calls(answer, language)
 
 
-def parse_calls(text: str) -> list[FunctionCall] | None:
+def parse_calls(text: str, language: str = "python") -> list[FunctionCall] | None:
     """Return the calls that a text holds, or None."""
     if len(text) > _LONGEST:
         return None
-    found = [call for part in _tagged(text) for call in _read(part)]
+    found = [call for part in _tagged(text) for call in _read(part, language)]
     for candidate in _candidates(text):
-        found = found or _read(candidate)
+        found = found or _read(candidate, language)
     return found or None
 
 
@@ -60,7 +63,10 @@ def _tagged(text: str) -> list[str]:
     return [_OPENS.split(part)[-1].strip() for part in _CLOSES.split(text)[:-1] if _OPENS.search(part)]
 
 
-def _read(text: str) -> list[FunctionCall]:
+def _read(text: str, language: str) -> list[FunctionCall]:
+    if language in TYPES:
+        call = call_in(text, language)
+        return _from_json(text) or ([FunctionCall(call[0], {**call[1]})] if call else [])
     return _from_json(text) or _from_python(text)
 
 
@@ -124,7 +130,7 @@ def _from_python(text: str) -> list[FunctionCall]:
         nodes = list(tree.elts) if isinstance(tree, ast.List | ast.Tuple) else [tree]
     try:
         return [_of_node(node) for node in nodes]
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,8 @@ from context_bench_huggingface.columns import identity_of, text_in, text_of, tex
 
 Record = Mapping[str, Any]
 Example = dict[str, Any]
-_ASK = "Answer with the calls alone, written in Python: [name(argument=value, ...), ...]. Answer with no call if none fits."
+_ASK = "Answer with the calls alone, written in {}: [name(argument=value, ...), ...]. Answer with no call if none fits."
+_LANGUAGES = {"java": "Java", "javascript": "JavaScript"}
 
 
 def bfcl(record: Record, row: Row = FIRST) -> Example:
@@ -25,11 +27,13 @@ def bfcl(record: Record, row: Row = FIRST) -> Example:
     system = "\n".join(each["content"] for each in messages if each["role"] == "system")
     tools = record["function"] if isinstance(record["function"], list) else [record["function"]]
     answers = row.tables.get("answers", {}).get(record["id"], record)
+    language = next((name for name in _LANGUAGES if re.match(rf"(?:simple_)?{name}_", record["id"])), "python")
     truth = [] if "irrelevance" in record["id"] else answers.get("ground_truth")
     return {
         "id": record["id"],
-        **_asked("\n".join(each["content"] for each in messages if each["role"] != "system"), tools, system),
-        **({"relevance": True} if record["id"].startswith("live_relevance") else _gold(truth, tools)),
+        **_asked("\n".join(each["content"] for each in messages if each["role"] != "system"), tools, system, language),
+        **({"language": language} if language in _LANGUAGES else {}),
+        **({"relevance": True} if record["id"].startswith("live_relevance") else _gold(truth, tools, language)),
     }
 
 
@@ -73,21 +77,22 @@ def _first_turn(question: Any) -> list[Record]:
     return messages
 
 
-def _asked(request: str, tools: Any, system: str = "") -> Example:
+def _asked(request: str, tools: Any, system: str = "", language: str = "python") -> Example:
     if not isinstance(tools, list | tuple) or not all(isinstance(tool, Mapping) for tool in tools):
         raise TypeError(f"the functions are no list of objects: {tools!s:.60}")
     if not request.strip():
         raise ValueError("the request of the user is blank")
     shown = json.dumps(tools, ensure_ascii=False, indent=1)
-    context = "\n\n".join(filter(None, [system, f"You can call these functions:\n{shown}", _ASK]))
+    ask = _ASK.format(_LANGUAGES.get(language, "Python"))
+    context = "\n\n".join(filter(None, [system, f"You can call these functions:\n{shown}", ask]))
     return {"context": context, "question": request, "tools": tools}
 
 
-def _gold(truth: Any, tools: Any) -> Example:
+def _gold(truth: Any, tools: Any, language: str = "python") -> Example:
     expected = expected_calls(truth)
     if expected is None:
         return {} if truth is None else {"expected_result": truth}
-    answer = right_reply(expected, tools)
+    answer = right_reply(expected, tools, language)
     return {**({} if answer is None else {"answer": answer}), "ground_truth": list(truth)}
 
 
