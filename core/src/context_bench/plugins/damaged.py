@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from context_bench.plugins.catalog import INVALID, PACKAGE, Component, Distribution, reinstallation, singular, stated
 from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.installed import (
-    GROUP_PREFIX,
     Copy,
     UnreadableFileError,
+    entry_points_in,
     installed_distributions,
     read_small_file,
 )
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from context_bench.plugins.catalog import Catalog
 
 _TABLE = re.compile(r"^[ \t]*\[[ \t]*([a-z_]+)[ \t]*\.[ \t]*[\"']?([^\]\"'.\s]+)", re.MULTILINE)
-_GROUP = re.compile(r"^[ \t]*\[[ \t]*" + re.escape(GROUP_PREFIX) + r"([a-z_]+)[ \t]*\]")
-_POINT = re.compile(r"^[ \t]*([^\s=\[#;][^=]*?)[ \t]*(?:=|$)")
 _CLOSE = 0.75
 
 
@@ -78,16 +77,14 @@ def _had_entry_points(copy: Copy) -> bool:
 
 
 def _names_in(copy: Copy) -> Iterator[tuple[str, str]]:
-    """Yield kind and name of every component that the readable part of a distribution's files names."""
-    kind = ""
-    for line in _text(copy, "entry_points.txt").splitlines():
-        group = _GROUP.match(line)
-        if group is not None or line.lstrip().startswith("["):
-            kind = group[1] if group is not None else ""
-        elif kind in KINDS and (point := _POINT.match(line)) is not None:
-            yield kind, point[1]
+    """Yield kind and name of every component that a distribution's files name, as far as they can be read."""
+    with suppress(UnreadableFileError):  # what stands before the damage counts
+        for kind, name, _ in entry_points_in(_text(copy, "entry_points.txt")):
+            yield kind, name
     for place in _manifests_of(copy):
-        yield from ((kind, name) for kind, name in _TABLE.findall(_content(place)) if kind in KINDS)
+        with suppress(UnreadableFileError):
+            tables = _TABLE.findall((read_small_file(place) or b"").decode("utf-8", "replace"))
+            yield from ((kind, name) for kind, name in tables if kind in KINDS)
 
 
 def _manifests_of(copy: Copy) -> Iterator[str]:
@@ -102,18 +99,7 @@ def _manifests_of(copy: Copy) -> Iterator[str]:
 
 
 def _text(copy: Copy, name: str) -> str:
-    if copy.metadata is None:
-        return _content(os.path.join(copy.place, name))
     try:
         return copy.text(name, "replace")
     except UnreadableFileError:
         return ""
-
-
-def _content(place: str) -> str:
-    """Return the text of a file as far as it is one; empty where it is none that is read."""
-    try:
-        content = read_small_file(place) or b""
-    except UnreadableFileError:
-        return ""
-    return content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")

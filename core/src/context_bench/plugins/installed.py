@@ -1,8 +1,8 @@
 """What is installed: every distribution that can be seen, each copy of it, in one pass.
 
 Folders of the path are looked at directly, which costs a third of what importlib_metadata takes to be imported; that is asked
-only about what is no folder, such as archives, and about finders that bring distributions of their own. Every file is read as
-something that a stranger wrote: see :func:`read_small_file`.
+only about what is no folder, such as archives. Every file is read as something that a stranger wrote: see
+:func:`read_small_file`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ GROUP_PREFIX = "context_bench."
 _OF_A_NAME = re.compile("[A-Za-z0-9._-]*")
 _UNQUOTED = str.maketrans("", "", "\"' ()")
 _MOST_ENTRY_POINTS = 1000
-_OUR_FINDERS = ("_frozen_importlib", "_frozen_importlib_external", "importlib_metadata")
 
 
 class UnreadableFileError(Exception):
@@ -121,7 +120,7 @@ class Copy(NamedTuple):
             UnreadableFileError: Its ``entry_points.txt`` is damaged.
         """
         text = self.text("entry_points.txt")
-        return list(_entry_points(text)) if GROUP_PREFIX in text else []
+        return list(entry_points_in(text)) if GROUP_PREFIX in text else []
 
     def editable_source(self) -> str | None:
         """Return the folder of its sources where it is an editable install, else None."""
@@ -168,11 +167,6 @@ def installed_distributions() -> dict[str, list[Copy]]:
     for place in dict.fromkeys(place or os.curdir for place in sys.path):
         for copy in _copies_in(place):
             if copy.name:
-                found.setdefault(copy.name, []).append(copy)
-    for finder in sys.meta_path:
-        find = getattr(finder, "find_distributions", None)
-        if find is not None and getattr(finder, "__module__", "") not in _OUR_FINDERS:
-            for copy in map(_asked_for, find()):
                 found.setdefault(copy.name, []).append(copy)
     return found
 
@@ -272,7 +266,12 @@ def _asked_for(metadata: Any) -> Copy:
     return Copy(path, str(metadata.locate_file("")), {}, metadata)
 
 
-def _entry_points(text: str) -> Iterator[tuple[str, str, str]]:
+def entry_points_in(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the entry points in groups that begin with :data:`GROUP_PREFIX`: what follows that, name and value.
+
+    Raises:
+        UnreadableFileError: A line of them is damaged, or there are too many; yielded is what stands before.
+    """
     group, count = "", 0
     for line in map(str.strip, text.split("\n")):
         if not line or line[0] in "#;":
