@@ -135,8 +135,9 @@ def serve(answerer: str) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     questions: SimpleQueue[bytes] = SimpleQueue()
     with os.fdopen(os.dup(0), "rb") as asking, os.fdopen(os.dup(1), "wb") as telling:
-        Thread(target=_listen, args=(asking, questions), daemon=True).start()
-        os.dup2(2, 1)  # whatever is printed must not mix with the answers
+        Thread(target=_take, args=(asking, questions), daemon=True).start()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what somebody reads must not be a question
+        os.dup2(2, 1)  # what somebody prints must not mix with the answers
         module, _, function = answerer.partition(":")
         try:
             answer = getattr(import_module(module), function)(questions.get())
@@ -147,7 +148,7 @@ def serve(answerer: str) -> None:
             os._exit(1)  # the parent learns from this that nothing answers
 
 
-def _listen(stream: IO[bytes], questions: SimpleQueue[bytes]) -> None:
+def _take(stream: IO[bytes], questions: SimpleQueue[bytes]) -> None:
     """Take questions as they come: when there are no more the parent has ended, whatever the process is at."""
     with suppress(Exception):
         while True:

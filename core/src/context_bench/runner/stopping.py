@@ -31,23 +31,21 @@ LONGEST = 10.0
 Item = TypeVar("Item")
 
 
-class Stop:
+class Stop(Event):
     """Says whether a run is to send no more, and ends every wait when that comes. It is set once, for good.
 
     Safe to use from any thread.
     """
 
     def __init__(self) -> None:
-        self._event = Event()
+        super().__init__()
         self._lock = Lock()
         self._wakers: set[Callable[[], None]] = set()
-        self.is_set = self._event.is_set
-        self.wait = self._event.wait
 
     def set(self) -> None:
         """End all waits, those that begin later included."""
         with self._lock:
-            self._event.set()
+            super().set()
             wakers, self._wakers = self._wakers, set()
         for wake in wakers:
             wake()
@@ -55,7 +53,7 @@ class Stop:
     def add(self, wake: Callable[[], None]) -> None:
         """Have something called when the token is set; at once when it is set already."""
         with self._lock:
-            if not self._event.is_set():
+            if not self.is_set():
                 self._wakers.add(wake)
                 return
         wake()
