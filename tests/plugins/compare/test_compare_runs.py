@@ -364,6 +364,24 @@ def test_a_misspelt_gate_is_told_with_what_gates_hold(
     assert re.search(f"Did you mean .*'{meant}'", capsys.readouterr().err)
 
 
+@pytest.mark.parametrize(
+    ("count", "samples", "margin", "words"),
+    [
+        (1, 30, "0.05", "tells nothing about the spread: 1 cluster, 5 are needed"),
+        (4, 30, "0.05", "tells nothing about the spread: 4 clusters, 5 are needed"),
+        (9, 1, "0.05", "tells nothing about the spread: 9 rows, 10 are needed"),
+        (40, 1, "1e-9", "No run shows a margin of 1e-09 beside differences of 1"),
+        (40, 1, "1e-300", "No run shows a margin of 1e-300"),
+    ],
+)
+def test_a_pilot_that_tells_nothing_plans_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str], count: int, samples: int, margin: str, words: str
+) -> None:
+    run(here / "pilot.sqlite", DIRECT, BAD, count=count, samples=samples)
+    assert execute(["plan", "pilot.sqlite", "--margin", margin]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
 def test_every_sample_has_its_counterpart_in_another_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "two"):
         run(here / f"{name}.sqlite", DIRECT, count=3, samples=200)

@@ -42,10 +42,10 @@ def test_equal_rows_of_a_cluster_count_once() -> None:
     assert (found.low, found.high) == pytest.approx((low, high), abs=0.01)
 
 
-@pytest.mark.parametrize("size", [0, 1, 19])
-def test_few_rows_get_no_interval(size: int) -> None:
-    assert mean_interval(np.ones(size)) == TooFew(f"{size} rows, 20 are needed")
-    assert difference_interval(np.zeros(size)) == TooFew(f"{size} rows, 20 are needed")
+@pytest.mark.parametrize(("size", "told"), [(0, "0 rows"), (1, "1 row"), (19, "19 rows")])
+def test_few_rows_get_no_interval(size: int, told: str) -> None:
+    assert mean_interval(np.ones(size)) == TooFew(f"{told}, 20 are needed")
+    assert difference_interval(np.zeros(size)) == TooFew(f"{told}, 20 are needed")
 
 
 def test_few_clusters_get_no_interval() -> None:
@@ -186,7 +186,7 @@ def test_the_bootstrap_of_a_ratio_of_sums_is_that_of_scipy() -> None:
 def test_values_that_are_nearly_all_equal_get_no_bootstrap() -> None:
     values = np.r_[np.ones(50), 2.0]
     found = bootstrap_interval((values,), lambda drawn: drawn.mean(axis=1))
-    assert found == TooFew("1 rows differ from the most frequent value, 5 are needed")
+    assert found == TooFew("1 row differs from the most frequent value, 5 are needed")
 
 
 GENERATOR = np.random.default_rng(7)
@@ -305,7 +305,7 @@ def test_a_drawn_cluster_counts_with_all_of_its_rows() -> None:
     ("values", "clusters", "reason"),
     [
         (LATENCIES[:80], np.arange(80) % 71, "71 clusters, 72 are needed"),
-        (np.r_[np.ones(290), LATENCIES[:10]], np.r_[np.arange(290) % 80, [90] * 10], "1 clusters differ from the most"),
+        (np.r_[np.ones(290), LATENCIES[:10]], np.r_[np.arange(290) % 80, [90] * 10], "1 cluster differs from the most"),
         (LATENCIES[:71], np.arange(71), "71 rows, 72 are needed"),
     ],
     ids=["few clusters", "all that differ hang together", "few rows"],

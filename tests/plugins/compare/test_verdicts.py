@@ -137,6 +137,14 @@ def test_the_further_rows_that_decide_do_not_depend_on_the_unit(unit: float) -> 
     assert more(1.0) > 100
 
 
+def test_a_bound_that_lies_on_the_value_is_decided_by_no_number_of_rows() -> None:
+    """0.1 + 0.2 is not 0.3: what parts the two is the rounding of the machine."""
+    interval = Interval(-0.4, -0.2, "", 0.95)
+    [drop], [least] = parse_gate("score:max-drop=0.3"), parse_gate("score:min=0.3")
+    assert judge_difference(drop, -(0.1 + 0.2), interval, 100, 0.3).more_rows is None
+    assert judge_value(least, 0.1 + 0.2, Interval(0.2, 0.4, "", 0.95), 100).more_rows is None
+
+
 def test_an_interval_that_just_misses_takes_more_than_one_row() -> None:
     """One outlier: the interval is wider than the deviation of the rows would have it."""
     differences = np.r_[np.full(59, 0.001), -3.0]

@@ -21,6 +21,7 @@ from context_bench_compare.intervals import (
     Interval,
     TooFew,
     bootstrap_interval,
+    counted,
     difference_interval,
 )
 from context_bench_compare.pareto import clusters_of_blocks
@@ -134,7 +135,11 @@ def ratio_between(
     return ratio_of_sums(names, name, ours, theirs, clusters, rules.confidence, rules.seed)
 
 
-_APART = {False: "tell the two apart", True: "differ from the others in their ratio"}
+_APART = {
+    False: {False: "tell the two apart", True: "tells the two apart"},
+    True: {False: "differ from the others in their ratio", True: "differs from the others in its ratio"},
+}
+"""What rows that part two ratios do, by whether the ratios differ, and whether there is one such row."""
 
 
 def ratio_of_sums(
@@ -167,7 +172,8 @@ def ratio_of_sums(
     parted = (ours[0] - mine * ours[1]) / sums[1] - (theirs[0] - other * theirs[1]) / sums[3]
     differing = int((np.abs(parted) > 1e-12 * (abs(mine) + abs(other)) / rows).sum())
     if differing < MINIMUM_DISTINCT:
-        told = TooFew(f"{differing} rows {_APART[abs(mine - other) > 1e-12]}, {MINIMUM_DISTINCT} are needed")
+        what = _APART[abs(mine - other) > 1e-12][differing == 1]
+        told = TooFew(f"{counted(differing, 'row')} {what}, {MINIMUM_DISTINCT} are needed")
         return Ratio(*names, name, mine, other, mine - other, told, rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         interval = bootstrap_interval(columns, _difference, clusters, confidence, seed, draws=1000)

@@ -18,7 +18,7 @@ from attrs import frozen
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench_compare.columns import MEASURES
 from context_bench_compare.intervals import Interval, TooFew, percent
-from context_bench_compare.power import rows_for_margin
+from context_bench_compare.power import MOST_PRECISE, rows_for_margin
 
 PROJECT_FILE = Path("context-bench.toml")
 
@@ -189,7 +189,8 @@ def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, ro
         return Outcome(gate, MISSED, told)
     distance = abs(value - gate.amount)
     width = abs(value - (worst if sign * (value - gate.amount) >= 0 else best))
-    return Outcome(gate, OPEN, told, _until_narrow(width, distance, rows) if rows and distance else None)
+    is_near = distance <= MOST_PRECISE * width
+    return Outcome(gate, OPEN, told, _until_narrow(width, distance, rows) if rows and not is_near else None)
 
 
 def judge_difference(
@@ -224,7 +225,7 @@ def judge_difference(
     if sign * best < -amount:
         return Outcome(gate, MISSED, told)
     distance = abs(sign * difference + amount)
-    if not math.isfinite(deviation) or distance == 0:
+    if not math.isfinite(deviation) or distance <= MOST_PRECISE * size:
         return Outcome(gate, OPEN, told)
     powered = rows_for_margin(deviation, distance, 0.0, gate.confidence, size=size) - rows
     width = abs(difference - (worst if sign * difference > -amount else best))

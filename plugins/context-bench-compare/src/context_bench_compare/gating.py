@@ -22,6 +22,7 @@ from context_bench_compare.intervals import (
     Interval,
     TooFew,
     bootstrap_interval,
+    counted,
     difference_interval,
     mean_interval,
     percentile_interval,
@@ -198,7 +199,8 @@ def _of_known(outcome: Outcome, unknown: int) -> Outcome:
     """Return how a sum came out of which some parts are unknown: what is above a bound without them stays above it."""
     if not unknown or (outcome.gate.kind, outcome.state) in (("max", MISSED), ("min", MET)):
         return outcome
-    told = f"{outcome.sentence}; {unknown} answered rows have no known value, so it may be more"
+    have = "has" if unknown == 1 else "have"
+    told = f"{outcome.sentence}; {counted(unknown, 'answered row')} {have} no known value, so it may be more"
     return Outcome(outcome.gate, OPEN, told)
 
 
@@ -218,7 +220,11 @@ def _against(
         found = _of_known(found, ours.unknown + theirs.unknown)
     if not pairs.unmatched:
         return found
-    return evolve(found, sentence=f"{found.sentence}; {pairs.unmatched} rows without a counterpart are left out")
+    return evolve(found, sentence=f"{found.sentence}; {_left_out(pairs.unmatched)}")
+
+
+def _left_out(unmatched: int) -> str:
+    return f"{counted(unmatched, 'row')} without a counterpart {'is' if unmatched == 1 else 'are'} left out"
 
 
 def _judged(name: Gate, gate: Gate, pairs: Pairs, growing: Growing | None) -> Outcome:

@@ -83,10 +83,19 @@ def too_few(
 ) -> TooFew | None:
     """Return why there can be no interval for so many rows, or None when there can be one."""
     if rows < least_rows:
-        return TooFew(f"{rows} rows, {least_rows} are needed")
+        return TooFew(f"{counted(rows, 'row')}, {least_rows} are needed")
     if clusters is not None and (count := cluster_count(clusters)) < least_clusters:
-        return TooFew(f"{count} clusters, {least_clusters} are needed")
+        return TooFew(f"{counted(count, 'cluster')}, {least_clusters} are needed")
     return None
+
+
+def counted(count: int, what: str) -> str:
+    """Return so many of what, in words.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2000 rows')
+    """
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def cluster_count(clusters: Clusters) -> int:
@@ -206,7 +215,7 @@ def bootstrap_interval(
         columns = tuple(_cluster_sums(column, clusters) for column in columns)
     distinct = max(_distinct(column) for column in columns)
     if distinct < MINIMUM_DISTINCT:
-        return TooFew(f"{distinct} rows differ from the most frequent value, {MINIMUM_DISTINCT} are needed")
+        return TooFew(_alike(distinct, "row"))
     unit = "rows" if clusters is None else "clusters"
     return _bca_interval(columns, statistic, unit, confidence, seed, draws, len(columns[0]))
 
@@ -246,7 +255,7 @@ def percentile_interval(
         return bootstrap_interval(columns, _apart(partial(_quantile, share)), None, confidence, seed, draws)
     distinct = max(len(np.unique(clusters[column != _most_frequent(column)])) for column in columns)
     if distinct < MINIMUM_DISTINCT:
-        return TooFew(f"{distinct} clusters differ from the most frequent value, {MINIMUM_DISTINCT} are needed")
+        return TooFew(_alike(distinct, "cluster"))
     names, numbers = np.unique(clusters, return_inverse=True)
     orders = [np.argsort(column, kind="stable") for column in columns]
     ordered = [(column[order], numbers[order]) for column, order in zip(columns, orders)]
@@ -257,6 +266,11 @@ def percentile_interval(
         return found[0] if len(found) == 1 else found[0] - found[1]
 
     return _bca_interval((np.arange(len(names)),), statistic, "clusters", confidence, seed, draws, len(clusters))
+
+
+def _alike(distinct: int, unit: str) -> str:
+    verb = "differs" if distinct == 1 else "differ"
+    return f"{counted(distinct, unit)} {verb} from the most frequent value, {MINIMUM_DISTINCT} are needed"
 
 
 def _rows_beyond(share: float, confidence: float) -> int:

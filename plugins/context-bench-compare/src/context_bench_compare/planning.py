@@ -13,13 +13,13 @@ from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
 from context_bench_compare.columns import read_columns
 from context_bench_compare.entrants import baseline_of, entrants_of
-from context_bench_compare.intervals import cluster_count
+from context_bench_compare.intervals import cluster_count, too_few
 from context_bench_compare.matching import paired
-from context_bench_compare.power import detectable_difference, rows_for_margin, standard_error
+from context_bench_compare.power import MOST_PRECISE, detectable_difference, rows_for_margin, standard_error
 from context_bench_compare.verdicts import require_above_zero, require_confidence
 
 PILOT_ROWS = 10
-"""Fewer matched rows of a pilot tell nothing about the spread."""
+"""Fewer matched rows of a pilot tell nothing about the spread, and fewer clusters than an interval takes do not either."""
 
 
 @frozen
@@ -99,14 +99,17 @@ def plans(
             continue
         pairs = paired(columns[one.system, metric], columns[against.system, metric])
         rows = len(pairs.ours)
-        if rows < PILOT_ROWS:
-            raise ConfigurationError(
-                f"The pilot {run.path} has {rows} matched rows; {PILOT_ROWS} are needed to plan from."
-            )
+        missing = too_few(rows, pairs.clusters, PILOT_ROWS)
+        if missing is not None:
+            raise ConfigurationError(f"The pilot {run.path} tells nothing about the spread: {missing.reason}.")
         differences = pairs.ours - pairs.theirs
         error = standard_error(differences, pairs.clusters)
         deviation = error * math.sqrt(rows)
         size = float(np.abs(differences).max()) or 1.0
+        if margin < MOST_PRECISE * max(size, deviation):
+            raise ConfigurationError(
+                f"No run shows a margin of {margin:g} beside differences of {size:g} in the pilot."
+            )
         needed = rows_for_margin(deviation, margin, 0.0, confidence, size=size)
         both = [spent[name.system] for name in (one, against)]
         calls = math.ceil(needed * sum(each["attempts"] for each in both))

@@ -13,6 +13,10 @@ POWER = 0.8
 """Share of runs that should find a difference which is there."""
 
 
+MOST_PRECISE = 1e-6
+"""No number of rows tells apart what is closer than this share of the largest difference of a row."""
+
+
 def standard_error(differences: Floats, clusters: Clusters | None = None) -> float:
     """Return the standard error of the mean of paired differences, robust to clusters; 0.0 for equal rows."""
     differences = np.asarray(differences, dtype=float)

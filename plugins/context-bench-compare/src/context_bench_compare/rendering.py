@@ -11,7 +11,7 @@ from context_bench.console import printable
 from context_bench_compare.averages import Macro
 from context_bench_compare.comparing import ALL_ROWS, Line, Overview
 from context_bench_compare.gates import MET, MISSED, OPEN, Outcome
-from context_bench_compare.intervals import Interval, TooFew, percent
+from context_bench_compare.intervals import Interval, TooFew, counted, percent
 from context_bench_compare.verdicts import INCOMPARABLE, Comparison
 
 _SIGNS = {MET: "✅", MISSED: "❌", OPEN: "❔"}
@@ -65,7 +65,8 @@ def sentences(lines: Sequence[Line]) -> list[str]:
         if line.macro is not None:
             told.append(f"  {macro_sentence(line.macro)}")
         if found.unmatched:
-            told.append(f"  {found.unmatched} rows have no counterpart and are left out.")
+            verbs = ("has", "is") if found.unmatched == 1 else ("have", "are")
+            told.append(f"  {counted(found.unmatched, 'row')} {verbs[0]} no counterpart and {verbs[1]} left out.")
         for which, count in (("regressed", len(found.regressed)), ("improved", len(found.improved))):
             names = line.flipped.get(which, ())
             if names and line.slice == ALL_ROWS:
@@ -206,8 +207,7 @@ def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
 
 def gate_sentence(outcome: Outcome) -> str:
     """Return a line about a gate."""
-    rows = "row" if outcome.more_rows == 1 else "rows"
-    more = f" About {outcome.more_rows:,} further {rows} would decide." if outcome.more_rows else ""
+    more = f" About {counted(outcome.more_rows, 'further row')} would decide." if outcome.more_rows else ""
     return f"Gate {outcome.gate}: {outcome.state}. {outcome.sentence}.{more}"
 
 
