@@ -76,6 +76,51 @@ def test_a_card_shows_what_a_system_kept_and_broke(run_file: Path, capsys: pytes
     assert (half["rows"], half["idle_rows"], half["cost_a_session"]) == (4, 0, None)
 
 
+class Breaking(Newest):
+    """Breaks at a session."""
+
+    def __init__(self, *sessions: int) -> None:
+        super().__init__(0.5)
+        self._sessions = [f"pier {number} " for number in sessions]
+
+    def transform(self, messages: list[Any], tools: list[Any]) -> list[Any]:
+        if any(name in messages[2]["content"] for name in self._sessions):
+            raise RuntimeError("too long")
+        return super().transform(messages, tools)
+
+
+class Moody:
+    """An evaluator that breaks at half of the sessions."""
+
+    name = "moody"
+
+    def score(self, original: Any, processed: Any) -> dict[str, float]:
+        return {"mood": 1.0 / (int(original["id"][1:]) % 2)}
+
+
+@pytest.mark.parametrize("command", ["scorecard", "controls"])
+def test_rows_that_failed_are_told_and_those_of_a_broken_evaluator_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path, all_failed = tmp_path / "run.sqlite", tmp_path / "failed.sqlite"
+    sessions = [example(number) for number in range(4)]
+    for target, broken in ((path, (3,)), (all_failed, (0, 1, 2, 3))):
+        evaluate(
+            [Breaking(*broken)], sessions, [Survival(), Moody()], progress=False, run_file=str(target), max_failed=1.0
+        )
+    capsys.readouterr()
+    assert execute([command, str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "1 row of newest:ratio=0.5 failed: without a context it counts nowhere." in shown
+    assert execute([command, str(path), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["failed_rows"] == {"newest:ratio=0.5": 1}
+    line = found["systems"][0]["needed"] if command == "scorecard" else found["lines"][0]
+    assert (line["rows"], line["sessions"]) == (3, 3)
+    assert execute([command, str(all_failed)]) == 2
+    assert "4 rows of newest:ratio=0.5 failed: without a context they count nowhere." in capsys.readouterr().err
+
+
 def test_settings_that_differ_in_one_number_join_to_a_curve(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     curves = {curve["kind"]: curve for curve in told(run_file, capsys)["curves"]}
     every = curves["all"]

@@ -17,8 +17,9 @@ def section(result: Any) -> str | None:
         if not any("derived" in entry["description"] for entry in opened.systems):
             return None
         from context_bench_controls.commands import table_of
-        from context_bench_controls.measuring import held_rows
+        from context_bench_controls.measuring import failures_of, held_rows
         from context_bench_controls.summing import lines_of
 
         lines = lines_of(list(held_rows(opened)))
-    return f"Held against deletion at random\n{table_of(lines)}" if lines else None
+        failures = failures_of(opened)
+    return f"Held against deletion at random\n{table_of(lines, failures=failures)}" if lines else None

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from context_bench.runs import Run
 from context_bench_controls.choosing import chosen
-from context_bench_controls.measuring import IDLE, achieved_tokens
+from context_bench_controls.measuring import IDLE, achieved_tokens, answered_rows
 from context_bench_controls.units import region_of
 from context_bench_survival import asked_of, given, kept_probes, left
 
@@ -40,11 +40,8 @@ class Fate:
 
 def fates_of(run: Run, seeds: int) -> Iterator[Fate]:
     """Yield what became of every literal of a run's rows; rows in which a system did nothing are left out."""
-    derived = {entry["label"] for entry in run.systems if "derived" in entry["description"]}
-    for example in run.examples():
-        for _, row in run.rows_of(example.identity) if example.content is not None else ():
-            if not row.errors and row.system not in derived:
-                yield from _of_row(example.content or {}, row.output, row.system, seeds)
+    for example, row in answered_rows(run):
+        yield from _of_row(example.content, row.output, row.system, seeds)
 
 
 def _of_row(original: Mapping[str, Any], output: Mapping[str, Any], system: str, seeds: int) -> Iterator[Fate]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import click
 
@@ -14,7 +15,7 @@ from context_bench_compare.intervals import TooFew
 from context_bench_compare.rendering import aligned
 from context_bench_compare.verdicts import require_confidence
 from context_bench_controls.choosing import SEEDS
-from context_bench_controls.measuring import IDLE, held_rows
+from context_bench_controls.measuring import IDLE, failure_sentences, failures_of, held_rows
 from context_bench_controls.summing import HEADINGS, Line, cells, line_to_dict, lines_of
 
 
@@ -54,15 +55,22 @@ def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bo
     require_confidence(confidence)
     with open_run(run) as opened:
         held = list(held_rows(opened, seeds))
+        failures = failures_of(opened)
         complete = opened.completeness.sentence
     if not held:
         raise ConfigurationError(
-            f"{run} has no row that controls can be made for: they need kept examples with messages or a context, and systems "
+            " ".join(failure_sentences(failures))
+            or f"{run} has no row that controls can be made for: they need kept examples with messages or a context, and systems "
             "that put out one of them."
         )
     lines = lines_of(held, confidence)
     if shape == "json":
-        told = {"run": str(run), "seeds": seeds, "lines": [line_to_dict(line) for line in lines]}
+        told = {
+            "run": str(run),
+            "seeds": seeds,
+            "lines": [line_to_dict(line) for line in lines],
+            "failed_rows": failures,
+        }
         rows = [
             {
                 "system": one.system,
@@ -79,7 +87,7 @@ def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bo
         ]
         write_json({**told, **({"rows": rows} if with_rows else {})})
         return
-    say(table_of(lines, seeds))
+    say(table_of(lines, seeds, failures))
     if with_rows:
         say("")
         say(
@@ -103,7 +111,7 @@ def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bo
     tell(complete)
 
 
-def table_of(lines: Sequence[Line], seeds: int = SEEDS) -> str:
+def table_of(lines: Sequence[Line], seeds: int = SEEDS, failures: Mapping[str, int] = MappingProxyType({})) -> str:
     """Return the lines as a table, with what its words mean."""
     told = [
         aligned(HEADINGS, [cells(line) for line in lines]),
@@ -113,6 +121,7 @@ def table_of(lines: Sequence[Line], seeds: int = SEEDS) -> str:
         f"idle rows kept more than {IDLE:.0%} of the region's tokens and count nowhere else.",
     ]
     reasons = [line.interval.reason for line in lines if isinstance(line.interval, TooFew) and line.rows]
+    told += failure_sentences(failures)
     return "\n".join([*told, *(f"No interval: {reason}." for reason in dict.fromkeys(reasons))])
 
 

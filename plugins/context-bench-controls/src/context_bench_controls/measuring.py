@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
 
+from context_bench import EvalRow
 from context_bench.messages import whole_text
 from context_bench.runs import Run
+from context_bench_compare.intervals import counted
 from context_bench_controls.choosing import NAMES, SEEDS, chosen, shares
 from context_bench_controls.units import region_of, tokens_of
 from context_bench_survival import asked_of, given, kept_probes, left
@@ -53,15 +56,41 @@ def held_rows(run: Run, seeds: int = SEEDS) -> Iterator[Held]:
         run: The run; it must have kept its examples.
         seeds: Draws of the random control.
     """
-    derived = {entry["label"] for entry in run.systems if "derived" in entry["description"]}
+    for example, row in answered_rows(run):
+        found = held(example.content, row.output, row.system, example.id, seeds)
+        if found is not None:
+            yield found
+
+
+def answered_rows(run: Run) -> Iterator[tuple[Any, EvalRow]]:
+    """Yield example and row of what the systems of a run answered; what is derived from a system's rows is none of them."""
+    derived = _derived(run)
     for example in run.examples():
-        if example.content is None:
-            continue
-        for _, row in run.rows_of(example.identity):
-            if not row.errors and row.system not in derived:
-                found = held(example.content, row.output, row.system, example.id, seeds)
-                if found is not None:
-                    yield found
+        for _, row in run.rows_of(example.identity) if example.content is not None else ():
+            if row.system not in derived and not _is_unanswered(row):
+                yield example, row
+
+
+def failures_of(run: Run) -> dict[str, int]:
+    """Return how many rows of each system failed, and so have no context to hold against anything, by its label."""
+    derived = _derived(run)
+    return dict(Counter(row.system for row in run.rows() if row.system not in derived and _is_unanswered(row)))
+
+
+def failure_sentences(failures: Mapping[str, int]) -> list[str]:
+    """Return which systems failed how often, a sentence each."""
+    return [
+        f"{counted(count, 'row')} of {system} failed: without a context {'it counts' if count == 1 else 'they count'} nowhere."
+        for system, count in failures.items()
+    ]
+
+
+def _derived(run: Run) -> set[str]:
+    return {str(entry["label"]) for entry in run.systems if "derived" in entry["description"]}
+
+
+def _is_unanswered(row: EvalRow) -> bool:
+    return any(error.evaluator is None for error in row.errors)
 
 
 def held(

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.runs import Run
-from context_bench_controls.measuring import Held, held
+from context_bench_controls.measuring import Held, answered_rows, held
 from context_bench_controls.summing import Line, lines_of
 
 SCORES = (
@@ -96,13 +96,10 @@ def cards_from(scored: Sequence[Scored], confidence: float = 0.95) -> list[Card]
 
 def scored_rows(run: Run, seeds: int) -> Iterator[Scored]:
     """Yield the rows of a run's compressors, each beside its controls; their outputs are not kept."""
-    derived = {entry["label"] for entry in run.systems if "derived" in entry["description"]}
-    for example in run.examples():
-        for _, row in run.rows_of(example.identity) if example.content is not None else ():
-            if not row.errors and row.system not in derived:
-                found = held(example.content or {}, row.output, row.system, example.id, seeds)
-                if found is not None:
-                    yield Scored(found, dict(row.scores), row.cost)
+    for example, row in answered_rows(run):
+        found = held(example.content, row.output, row.system, example.id, seeds)
+        if found is not None:
+            yield Scored(found, dict(row.scores), row.cost)
 
 
 def _card(scored: Sequence[Scored], needed: Line, every: Line) -> Card:

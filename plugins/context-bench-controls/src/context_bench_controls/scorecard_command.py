@@ -14,7 +14,7 @@ from context_bench.runs import open_run
 from context_bench_compare.rendering import aligned
 from context_bench_controls.breakdown import BREAKS, Share, fates_of, shares_by
 from context_bench_controls.choosing import SEEDS
-from context_bench_controls.measuring import IDLE
+from context_bench_controls.measuring import IDLE, failure_sentences, failures_of
 from context_bench_controls.scorecard import SCORES, Card, Curve, cards_of, curves_of
 from context_bench_controls.summing import cells, line_to_dict
 
@@ -65,10 +65,12 @@ def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, s
         cards = cards_of(opened, seeds)
         curves = curves_of(opened, cards)
         fates = list(fates_of(opened, seeds)) if breaks else []
+        failures = failures_of(opened)
         complete = opened.completeness.sentence
     if not cards:
         raise ConfigurationError(
-            f"{run} has no row with a compressed context: it needs kept examples, and systems that put out messages or a context."
+            " ".join(failure_sentences(failures))
+            or f"{run} has no row with a compressed context: it needs kept examples, and systems that put out one or messages."
         )
     kind = "needed" if is_needed else "all"
     shares = {by: shares_by(fates, by, kind) for by in breaks}
@@ -77,6 +79,7 @@ def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, s
             {
                 "run": str(run),
                 "seeds": seeds,
+                "failed_rows": failures,
                 "systems": [_card_to_dict(card) for card in cards],
                 "curves": [asdict(curve) for curve in curves],
                 "breakdowns": {by: [asdict(one) for one in found] for by, found in shares.items()},
@@ -87,7 +90,9 @@ def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, s
     say("")
     say(f"Rows that kept more than {IDLE:.0%} of the region's tokens are idle, and count nowhere else.")
     say(f"advantage: needed literals kept less the mean of {seeds} random draws at the same tokens, by row.")
-    say("Intervals are over sessions.")
+    say("Intervals are over sessions; over: the rows with a needed literal, and their sessions.")
+    for sentence in failure_sentences(failures):
+        say(sentence)
     for curve in curves:
         say("")
         say(_curve_table(curve))
@@ -116,10 +121,11 @@ def _table(cards: list[Card]) -> str:
                 *(f"{card.scores[key]:.4f}" if key in card.scores else None for key in keys),
                 against[-3],
                 against[-2],
+                f"{card.needed.rows}/{card.needed.sessions}",
                 *([None if card.cost is None else f"{card.cost:.4g}"] if has_cost else []),
             ]
         )
-    return aligned([*headings, "advantage", "interval", *(["cost a session"] if has_cost else [])], lines)
+    return aligned([*headings, "advantage", "interval", "over", *(["cost a session"] if has_cost else [])], lines)
 
 
 def _curve_table(curve: Curve) -> str:

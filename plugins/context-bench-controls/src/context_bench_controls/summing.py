@@ -13,7 +13,19 @@ from context_bench_compare.intervals import Interval, TooFew, difference_interva
 from context_bench_controls.choosing import NAMES
 from context_bench_controls.measuring import Held
 
-HEADINGS = ("system", "literals", "rows", "idle", "ratio", "kept", *NAMES, "advantage", "interval", "best control")
+HEADINGS = (
+    "system",
+    "literals",
+    "rows",
+    "sessions",
+    "idle",
+    "ratio",
+    "kept",
+    *NAMES,
+    "advantage",
+    "interval",
+    "best control",
+)
 
 
 @frozen
@@ -31,6 +43,7 @@ class Line:
         advantage: Mean of its share less that of random deletion, paired by row.
         interval: Of the advantage, or why there is none.
         best: The best control, and the mean advantage over it.
+        sessions: Sessions that the rows are of.
     """
 
     system: str
@@ -43,6 +56,7 @@ class Line:
     advantage: float | None
     interval: Interval | TooFew
     best: tuple[str, float] | None
+    sessions: int = 0
 
 
 def lines_of(held: Sequence[Held], confidence: float = 0.95) -> list[Line]:
@@ -78,6 +92,7 @@ def _line(rows: Sequence[Held], system: str, kind: str, confidence: float) -> Li
         advantage=float(differences.mean()),
         interval=difference_interval(differences, clusters, confidence),
         best=(best, statistics.fmean(kept) - means[best]),
+        sessions=len(names),
     )
 
 
@@ -91,6 +106,7 @@ def cells(line: Line) -> list[str | None]:
         line.system,
         line.kind,
         str(line.rows),
+        str(line.sessions),
         str(line.idle),
         None if line.ratio is None else f"{line.ratio:.3f}",
         None if line.kept is None else f"{line.kept:.4f}",
@@ -117,6 +133,7 @@ def line_to_dict(line: Line) -> dict[str, Any]:
         "system": line.system,
         "literals": line.kind,
         "rows": line.rows,
+        "sessions": line.sessions,
         "idle_rows": line.idle,
         "ratio": line.ratio,
         "kept": line.kept,
