@@ -214,6 +214,17 @@ def test_a_headline_of_both_directions_is_compared_by_dataset_and_not_as_a_whole
     assert not whole["macro"]
 
 
+def test_a_dataset_that_is_called_all_speaks_for_itself_alone(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    examples = [{"id": str(number), "question": "q", "answer": "a"} for number in range(60)]
+    path = site / "called-all.sqlite"
+    datasets = {"marked": examples, "counted": examples, "all": examples}
+    evaluate([Writer("careful", 0), Writer("sloppy", 3)], datasets=datasets, run_file=path, progress=False)
+    assert execute(["compare", str(path), "--json"]) == 0
+    [line] = json.loads(capsys.readouterr().out)["comparisons"]
+    assert line["rows"] == 180
+    assert "on some datasets" in line["sentence"]
+
+
 def test_a_headline_of_both_directions_gives_no_rank(mixed: EvalResult) -> None:
     assert ["pareto_rank" in mixed.summary[name] for name in ("careful", "sloppy")] == [False, False]
     assert [mixed.summary[name]["pass_rate"] for name in ("careful", "sloppy")] == [0.75, 0.0]

@@ -93,6 +93,21 @@ def test_sessions_too_short_for_a_row_are_an_error_and_not_nothing(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
+    ("short", "told"),
+    [(0, ""), (1, "Warning: 1 session gives no row, of 3 in "), (2, "Warning: 2 sessions give no row, of 4 in ")],
+)
+def test_sessions_too_short_beside_others_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], short: int, told: str
+) -> None:
+    documents = [{"messages": conversation()}, {"messages": conversation()}, *[{"messages": conversation(1)}] * short]
+    path = written(tmp_path / "a.jsonl", *documents)
+    assert len(list(sessions(str(path), cuts=["last"], min_tokens=1000))) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(told)
+    assert bool(said) == bool(short) == ("no region between head and tail has 1000 tokens (min_tokens)" in said)
+
+
+@pytest.mark.parametrize(
     ("content", "told"),
     [
         (b"", "it is empty"),

@@ -231,7 +231,8 @@ def _compared(
     rules = evolve(rules, better=ours.better)
     pairs = paired(ours, theirs, cluster)
     for name, chosen in ((ALL_ROWS, pairs), *(part for one_of in by for part in slices_of(pairs, against.run, one_of))):
-        rules = evolve(rules, better=ours.directions.get(name.removeprefix("dataset="), ours.better))
+        own = ours.directions.get(name.removeprefix("dataset=")) if name.startswith("dataset=") else None
+        rules = evolve(rules, better=own or ours.better)
         found = compare(chosen, rules)
         flipped = {which: _ids(against.run, getattr(found, which)) for which in ("improved", "regressed")}
         yield Line(one.name, against.name, metric, name, found, flipped, _macro(chosen, rules)), rules

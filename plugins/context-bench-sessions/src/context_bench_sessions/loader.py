@@ -73,18 +73,24 @@ def _examples(
     path: Path, wanted: str | None, cuts: list[float | str], tail: float, min_tokens: int, redact: bool, skip: bool
 ) -> Iterator[dict[str, Any]]:
     redactor = Redactor() if redact else None
-    read, given, largest = 0, 0, 0
+    read, given, largest, without = 0, 0, 0, 0
     for name, found, session in _sessions(path, wanted, skip):
         read += 1
         if redactor is not None:
             session = _redacted(session, redactor)
         chosen = cut_session(session.messages, cuts, tail, min_tokens, session.compactions)
         largest = max(largest, sum(map(message_tokens, session.messages)))
+        without += not chosen
         for cut in chosen:
             given += 1
             yield example_of(session, cut, found, name)
     if redactor is not None:
         warn(redactor.report())
+    if given and without:
+        told = "1 session gives" if without == 1 else f"{without} sessions give"
+        warn(
+            f"{told} no row, of {read} in {path}: no region between head and tail has {min_tokens} tokens (min_tokens)."
+        )
     if not given:
         if not read:
             raise DatasetError(
