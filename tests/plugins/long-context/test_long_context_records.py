@@ -205,3 +205,4 @@ def test_the_results_of_a_calculation_are_one_answer_and_those_of_other_tasks_al
     assert InfiniteBench().score(example, {"response": example["answer"]}) == {"infinitebench_score": 1.0}
     assert InfiniteBench().score(example, {"response": "[1, 3, 6]"})["infinitebench_score"] == pytest.approx(2 / 3)
     assert records.infinitebench(record, Row(0, "longbook_qa_eng"))["answers"] == ["1", "3", "-6"]
+    assert records.infinitebench({**record, "answer": [[1, 3, -6]]}, Row(0, "math_calc")) == example

@@ -48,7 +48,7 @@ def _made(
         ) from error
 
 
-def told_apart(example: dict[str, Any], row: Row, seen: dict[str, int]) -> dict[str, Any]:
+def told_apart(example: dict[str, Any], seen: dict[str, int]) -> dict[str, Any]:
     """Return an example whose id is that of no earlier one: the second with an id gets ``_2`` behind it, and so on.
 
     Some releases give an id to several records, as TriviaQA's ``rc`` to a question of the web and of Wikipedia, and DROP to
@@ -56,13 +56,9 @@ def told_apart(example: dict[str, Any], row: Row, seen: dict[str, int]) -> dict[
 
     Args:
         example: The example.
-        row: Where it comes from. Its number is no id that could come again.
         seen: How often each id came so far; it is counted on.
     """
-    identity = example["id"]
-    if identity == row.number:
-        return example
-    name = str(identity)
+    name = str(example["id"])
     seen[name] = seen.get(name, 0) + 1
     while seen[name] > 1:
         further = f"{name}_{seen[name]}"

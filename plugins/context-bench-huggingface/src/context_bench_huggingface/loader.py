@@ -171,7 +171,7 @@ class HubLoader:
                 both = records if part.together else ()
                 row = Row(number, part.config or "", part.split, tables, both)
                 found = make(records[0], row)
-                yield from found if wanted.example is None else (told_apart(each, row, seen) for each in found)
+                yield from found if wanted.example is None else (told_apart(each, seen) for each in found)
                 number += len(records)
 
     def _prompted(
