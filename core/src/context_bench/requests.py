@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
-from context_bench.bench.parameters import SystemSpec, parse_system, secrecy_of
+from context_bench.bench.parameters import SystemSpec, parse_system, secrecy_of, specs_in
 from context_bench.bench.requests import Request
 from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
@@ -59,7 +59,7 @@ class AskedSystem:
         if not specs:
             raise ConfigurationError("There is no system to look at. Name one with --system or --proxy.")
         for spec in specs:
-            for step in (spec, *spec.steps):
+            for step in specs_in(spec):
                 catalog.find("systems", step.name).require_ok()
         labels = labels_of(catalog, specs)
         baseline = baseline_of(labels, request.baseline)
@@ -78,7 +78,7 @@ class AskedSystem:
 
     def option(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
         """Return the choices and the value of an option that one of its steps declares; None when none declares it."""
-        for step in (self._spec, *self._spec.steps):
+        for step in specs_in(self._spec):
             facts = self._catalog.find("systems", step.name).facts
             if facts is not None and name in facts.options:
                 declared = facts.options[name]

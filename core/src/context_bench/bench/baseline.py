@@ -15,7 +15,7 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.bench.builders import followed, labels_of
-from context_bench.bench.parameters import DatasetSpec, SystemSpec, parse_system, with_steps
+from context_bench.bench.parameters import DatasetSpec, SystemSpec, parse_system, specs_in
 from context_bench.bench.provenance import ASKED
 from context_bench.bench.requests import Request
 from context_bench.errors import ConfigurationError, UnknownNameError
@@ -127,7 +127,7 @@ def _specs(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text
     address = _ADDRESS.fullmatch(text)
     if address is not None:
         endpoint = catalog.proxy_system
-        endpoints = [step for system in systems for step in with_steps(system) if step.name == endpoint]
+        endpoints = [step for system in systems for step in specs_in(system) if step.name == endpoint]
         label = address["label"] or next(name for name in ("direct", text) if name not in labels)
         options = {
             key: value
@@ -193,7 +193,7 @@ def _filled(catalog: Catalog, system: Any, defaults: Mapping[str, Any]) -> Any:
 
 def _check_defaults(catalog: Catalog, systems: Sequence[Any], defaults: Mapping[str, Any]) -> None:
     """Refuse a shared option that no system of the run has."""
-    names = [step.name for system in systems for step in with_steps(system)]
+    names = [step.name for system in systems for step in specs_in(system)]
     names += [one.partition("=")[2].partition(":")[0] or one for one in systems if isinstance(one, str)]
     options = {option for name in {*names, catalog.proxy_system} for option in _declared(catalog, name)}
     for name in defaults:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from context_bench.bench.parameters import DatasetSpec, Examples, SystemSpec, numbered, parse_dataset, safe_spec
+from context_bench.bench.parameters import (
+    DatasetSpec,
+    Examples,
+    SystemSpec,
+    numbered,
+    parse_dataset,
+    safe_spec,
+    specs_in,
+)
 from context_bench.bench.provenance import held_against
 from context_bench.errors import (
     ConfigurationError,
@@ -216,8 +224,8 @@ def system_sees(catalog: Catalog, system: Any) -> str:
 
 def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
     """Return the names of the systems among specs whose manifests say that they read gold."""
-    specs = [step for spec in systems if isinstance(spec, SystemSpec) for step in (spec, *spec.steps)]
-    found = [one for name in dict.fromkeys(spec.name for spec in specs) for one in catalog.named("systems", name)]
+    names = dict.fromkeys(spec.name for system in systems for spec in specs_in(system))
+    found = [one for name in names for one in catalog.named("systems", name)]
     return [component.name for component in found if component.said.reads_gold]
 
 
@@ -345,7 +353,7 @@ def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool
 
     def waits(asked: SystemSpec | Any) -> bool:
         if isinstance(asked, SystemSpec):
-            return any(_reaches_out(catalog.find("systems", step.name)) for step in (asked, *asked.steps))
+            return any(_reaches_out(catalog.find("systems", step.name)) for step in specs_in(asked))
         return callable(getattr(asked, "aprocess", None)) or iscoroutinefunction(getattr(asked, "process", asked))
 
     return any(map(waits, systems))

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
 from itertools import count
 from os import environ
 from sys import float_info, maxsize
 from types import UnionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import Factory, asdict, evolve, field, fields_dict, frozen
 
@@ -47,7 +47,7 @@ class Kind:
         written: What the reference pages call it.
         check: Returns a value as the request holds it, ``(value, where)``; raises ConfigurationError for any other.
         of_text: Returns the value of a text, ``(text, where)``: of a flag or of ``--set``; None where no text can say it.
-        of_file: Returns the value of what TOML gave, ``(value, where)``; None checks it.
+        of_file: Returns the value of what TOML gave, ``(value, where)``; ``check`` unless it is said.
         stored: Returns a value as JSON-like values without secrets, ``(value, catalog)``.
         restored: Returns the value that ``stored`` wrote.
         is_repeated: Whether its flag can be given several times; then ``of_text`` takes all texts.
@@ -58,7 +58,7 @@ class Kind:
     written: str
     check: Callable[[Any, str], Any]
     of_text: Callable[[Any, str], Any] | None = None
-    of_file: Callable[[Any, str], Any] | None = None
+    of_file: Callable[[Any, str], Any] = Factory(lambda self: self.check, takes_self=True)
     stored: Callable[[Any, Any], Any] = _same
     restored: Callable[[Any], Any] = _same
     is_repeated: bool = False
@@ -124,14 +124,6 @@ class Parameter:
             ConfigurationError: It is none of its kind.
         """
         return given if self.kind.of_text is None or self.kind.is_switch else self.kind.of_text(given, self.flags[0])
-
-    def of_file(self, value: Any, where: str) -> Any:
-        """Return the value of what stands in the project file.
-
-        Raises:
-            ConfigurationError: It is none of its kind.
-        """
-        return (self.kind.of_file or self.kind.check)(value, where)
 
 
 def _only_one(context: Any, option: Any, given: tuple[str, ...]) -> str | None:
@@ -200,7 +192,7 @@ def held(is_right: Callable[[Any], bool], wanted: str, made: Callable[[Any], Any
 
 def text(*choices: str, about: str = "value") -> Kind:
     """Return the kind of texts, of some choices where there are any."""
-    is_text = held(lambda value: isinstance(value, str), "a text")
+    is_text = held(_is_text, "a text")
 
     def check(value: Any, where: str) -> Any:
         if choices and is_text(value, where) not in choices:
@@ -294,8 +286,12 @@ def names(is_repeated: bool = False, thing: str | None = None) -> Kind:
     )
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 def _are_texts(values: Iterable[Any]) -> bool:
-    return all(isinstance(one, str) for one in values)
+    return all(map(_is_text, values))
 
 
 def _split_names(text: str) -> list[str]:
@@ -408,6 +404,7 @@ class SystemSpec:
     options: Mapping[str, Any] = Factory(dict)
     label: str | None = None
     steps: tuple[SystemSpec, ...] = ()
+    group: ClassVar[str] = "systems"
 
     @property
     def plain_label(self) -> str:
@@ -440,6 +437,10 @@ class DatasetSpec:
     label: str | None = None
     split: str | None = None
     fields: Mapping[str, str] = Factory(dict)
+    group: ClassVar[str] = "datasets"
+
+
+Spec = TypeVar("Spec", bound=SystemSpec | DatasetSpec)
 
 
 def numbered(label: str, mark: str) -> Iterator[str]:
@@ -458,16 +459,7 @@ def parse_system(text: str) -> SystemSpec:
         ConfigurationError: The text is no spec.
     """
     label, name, rest = _split(text, "system")
-    options = {}
-    for number, part in enumerate(rest):
-        key, equals, value = part.partition("=")
-        if not equals or not key:  # a later part is not repeated: it may be the rest of a secret that holds a comma
-            told = repr(part) if number == 0 else f"part {number + 1}"
-            raise ConfigurationError(f"In the system {name!r}, {told} is no option: write key=value.")
-        if key in options:
-            raise ConfigurationError(f"In the system {name!r}, the option {key!r} is given twice.")
-        options[key] = value
-    return SystemSpec(name, options, label)
+    return SystemSpec(name, _options(rest, f"system {name!r}"), label)
 
 
 def parse_dataset(text: str) -> DatasetSpec:
@@ -483,36 +475,30 @@ def parse_dataset(text: str) -> DatasetSpec:
         ConfigurationError: The text is no spec.
     """
     label, name, rest = _split(text, "dataset")
-    config = None
-    options = {}
-    for number, part in enumerate(rest):
+    config = rest.pop(0) if rest and rest[0] and "=" not in rest[0] else None
+    options = _options(rest, f"dataset {text!r}")
+    return DatasetSpec(name, config, options, label, options.pop("split", None))
+
+
+def _options(parts: Sequence[str], owner: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for number, part in enumerate(parts):
         key, equals, value = part.partition("=")
+        if not equals or not key:  # a later part is not repeated: it may be the rest of a secret that holds a comma
+            told = repr(part) if number == 0 else f"part {number + 1}"
+            raise ConfigurationError(f"In the {owner}, {told} is no option: write key=value.")
         if key in options:
-            raise ConfigurationError(f"In the dataset {text!r}, the option {key!r} is given twice.")
-        if equals and key:
-            options[key] = value
-        elif number == 0 and part:
-            config = part
-        else:
-            raise ConfigurationError(f"In the dataset {text!r}, {part!r} is no option: write key=value.")
-    split = options.pop("split", None)
-    return DatasetSpec(name, config, options, label, split)
+            raise ConfigurationError(f"In the {owner}, the option {key!r} is given twice.")
+        options[key] = value
+    return options
 
 
-def spec_to_dict(spec: SystemSpec | DatasetSpec) -> dict[str, Any]:
-    """Return a spec as JSON-like values, as run files keep it."""
-    return asdict(spec, recurse=True)
-
-
-def system_from_dict(found: Mapping[str, Any]) -> SystemSpec:
-    """Return the system spec that :func:`spec_to_dict` wrote."""
-    steps = tuple(system_from_dict(step) for step in found.get("steps", ()))
-    return SystemSpec(found["name"], found.get("options", {}), found.get("label"), steps)
-
-
-def dataset_from_dict(found: Mapping[str, Any]) -> DatasetSpec:
-    """Return the dataset spec that :func:`spec_to_dict` wrote."""
-    return DatasetSpec(**{name: found[name] for name in fields_dict(DatasetSpec) if name in found})
+def spec_of(kind: type[Spec], found: Mapping[str, Any]) -> Spec:
+    """Return the spec that a run file keeps as a table."""
+    values = {name: found[name] for name in fields_dict(kind) if name in found}
+    if "steps" in values:
+        values["steps"] = tuple(spec_of(SystemSpec, step) for step in values["steps"])
+    return kind(**values)
 
 
 def _split(text: str, what: str) -> tuple[str | None, str, list[str]]:
@@ -546,26 +532,22 @@ class Examples:
         return len(self.source) if isinstance(self.source, Sized) else None
 
 
-def one_system(is_label: bool = False) -> Kind:
-    """Return the kind of one system: a spec, a table, or an object.
-
-    Args:
-        is_label: Whether a text may be the label of another system of the run too, and so stays a text.
-    """
+def one_system() -> Kind:
+    """Return the kind of one system: a spec, or a table."""
 
     def check(value: Any, where: str) -> Any:
-        found = value if is_label else _parsed(value)
-        if not is_label and not isinstance(found, SystemSpec):
+        found = _parsed(value)
+        if not isinstance(found, SystemSpec):
             raise ConfigurationError(f"{where} is {value!r}, but must name a system: an object follows no other.")
         return found
 
-    def read(value: Any, where: str) -> Any:
-        if is_label and not isinstance(value, str):
-            raise ConfigurationError(f"{where} is {value!r}, but must be a label.")
-        return value if is_label else _system(value, _place(where))
+    read = partial(_entry, SystemSpec)
+    return Kind("spec or table", check, check, read, stored=_keep, restored=_system_again, python="str | SystemSpec")
 
-    written, python = ("str", "Any") if is_label else ("spec or table", "str | SystemSpec")
-    return Kind(written, check, check, read, stored=_keep_system, restored=_system_again, python=python)
+
+def label_or_system() -> Kind:
+    """Return the kind of what is the label of a system of the run, or one more system: a spec as a text, or an object."""
+    return Kind("str", _same, _same, held(_is_text, "a label"), stored=_keep, restored=_system_again)
 
 
 def several_systems() -> Kind:
@@ -574,7 +556,7 @@ def several_systems() -> Kind:
     def check(value: Any, where: str) -> Any:
         return tuple(map(_parsed, value if isinstance(value, list | tuple) else [value]))
 
-    return _several(check, parse_system, _system, _keep_system, _system_again)
+    return _several(SystemSpec, check)
 
 
 def several_datasets() -> Kind:
@@ -585,30 +567,22 @@ def several_datasets() -> Kind:
             return tuple(_given(one, label) for label, one in value.items())
         return tuple(_given(one) for one in ((value,) if isinstance(value, str) else value))
 
-    python = "Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]]"
-    return _several(check, parse_dataset, _dataset, _keep_dataset, _dataset_again, python)
+    return _several(DatasetSpec, check, "Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]]")
 
 
-def _several(
-    check: Callable[[Any, str], Any],
-    parse: Callable[[str], Any],
-    read: Callable[[Any, str], Any],
-    keep: Callable[[Any, Any], Any],
-    again: Callable[[Any], Any],
-    python: str = "Any",
-) -> Kind:
-    def read_each(value: Any, where: str) -> Any:
+def _several(kind: type[Spec], check: Callable[[Any, str], Any], python: str = "Any") -> Kind:
+    def read(value: Any, where: str) -> Any:
         if not isinstance(value, list):
             raise ConfigurationError(f"{where} must be a list.")
-        return tuple(read(entry, f"{_place(where)}[{place}]") for place, entry in enumerate(value))
+        return tuple(_entry(kind, entry, f"{where}[{place}]") for place, entry in enumerate(value))
 
     return Kind(
         "list",
         check,
-        lambda texts, where: tuple(map(parse, texts)),
-        read_each,
-        stored=lambda value, catalog: [keep(one, catalog) for one in value],
-        restored=lambda value: tuple(map(again, value)),
+        lambda texts, where: tuple(map(_PARSERS[kind], texts)),
+        read,
+        stored=lambda value, catalog: [_keep(one, catalog) for one in value],
+        restored=lambda value: tuple(_again(kind, one) for one in value),
         is_repeated=True,
         python=python,
     )
@@ -628,10 +602,12 @@ def evaluator_options(kind: str = "evaluators") -> Kind:
     return Kind("table", check, stored=keep, python="Mapping[str, Mapping[str, Any]]")
 
 
-def safe_spec(catalog: Catalog, spec: SystemSpec) -> SystemSpec:
-    """Return a system spec, its steps included, without secrets."""
-    steps = tuple(safe_spec(catalog, step) for step in spec.steps)
-    return evolve(spec, options=without_secrets(catalog.named("systems", spec.name), spec.options), steps=steps)
+def safe_spec(catalog: Catalog, spec: Spec) -> Spec:
+    """Return a spec, the steps of a system included, without secrets."""
+    changes: dict[str, Any] = {"options": without_secrets(catalog.named(spec.group, spec.name), spec.options)}
+    if isinstance(spec, SystemSpec):
+        changes["steps"] = tuple(safe_spec(catalog, step) for step in spec.steps)
+    return evolve(spec, **changes)
 
 
 def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
@@ -640,9 +616,8 @@ def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
     Known are the values of options that a manifest calls secret, the environment variables that such options name, and the
     credentials in addresses. What an object keeps to itself is known to nobody else.
     """
-    asked = [*request.systems, request.reader]
-    given = [("systems", spec.name, spec.options) for one in asked for spec in with_steps(one)]
-    given += [("datasets", one.name, one.options) for one in request.datasets if isinstance(one, DatasetSpec)]
+    asked = [*request.systems, request.reader, *request.datasets]
+    given = [(spec.group, spec.name, spec.options) for one in asked for spec in specs_in(one)]
     given += [("evaluators", name, options) for name, options in request.options.items()]
     given += [("run_parts", name, options) for name, options in request.part_options.items()]
     found = [secret for kind, name, options in given for secret in secret_values(catalog.named(kind, name), options)]
@@ -653,12 +628,12 @@ def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
     return Secrecy(found)
 
 
-def with_steps(asked: Any) -> Iterator[SystemSpec]:
-    """Yield a system spec and all that it feeds; nothing of what is no spec."""
-    if isinstance(asked, SystemSpec):
+def specs_in(asked: Any) -> Iterator[Any]:
+    """Yield a spec, and those of the systems that a system feeds; nothing of what is no spec."""
+    if isinstance(asked, SystemSpec | DatasetSpec):
         yield asked
-        for step in asked.steps:
-            yield from with_steps(step)
+        for step in asked.steps if isinstance(asked, SystemSpec) else ():
+            yield from specs_in(step)
 
 
 def _parsed(system: Any) -> Any:
@@ -674,16 +649,9 @@ def _given(one: Any, label: str | None = None) -> DatasetSpec | Examples | Absen
     return Examples(label, one)
 
 
-def _keep_system(asked: Any, catalog: Any) -> Any:
-    if isinstance(asked, str):
-        return asked
-    return spec_to_dict(safe_spec(catalog, asked)) if isinstance(asked, SystemSpec) else recorded(asked)
-
-
-def _keep_dataset(asked: Any, catalog: Any) -> Any:
-    if isinstance(asked, DatasetSpec):
-        options = without_secrets(catalog.named("datasets", asked.name), asked.options)
-        return spec_to_dict(evolve(asked, options=options))
+def _keep(asked: Any, catalog: Any) -> Any:
+    if isinstance(asked, SystemSpec | DatasetSpec):
+        return asdict(safe_spec(catalog, asked), recurse=True)
     if not isinstance(asked, Examples):
         return recorded(asked)
     kept = recorded(asked.source)
@@ -691,56 +659,49 @@ def _keep_dataset(asked: Any, catalog: Any) -> Any:
     return kept
 
 
-def _again(spec_of: Callable[[Mapping[str, Any]], Any], found: Any) -> Any:
+def _again(kind: type[Spec], found: Any) -> Any:
     again = restored_object(found)
-    return spec_of(found) if again is found and isinstance(found, Mapping) else again
+    return spec_of(kind, found) if again is found and isinstance(found, Mapping) else again
 
 
-_system_again, _dataset_again = partial(_again, system_from_dict), partial(_again, dataset_from_dict)
+_system_again = partial(_again, SystemSpec)
 
 
-def _place(where: str) -> str:
-    return where.rpartition(" ")[2]
-
-
-def _system(entry: Any, where: str) -> SystemSpec:
+def _entry(kind: type[Spec], entry: Any, where: str) -> Any:
+    """Return what the project file says of a system or dataset, as a text or as a table."""
     if isinstance(entry, str):
-        return parse_system(entry)
-    table = _table(entry, where, ("name", "options"), ("label", "steps"))
-    steps = tuple(_system(step, f"{where}.steps[{place}]") for place, step in enumerate(table.get("steps", ())))
-    if "spec" in table:
-        spec = parse_system(table["spec"])
-        return evolve(spec, steps=steps, label=table.get("label", spec.label))
-    return SystemSpec(table["name"], dict(table.get("options", {})), table.get("label"), steps)
+        return _PARSERS[kind](entry)
+    values = dict(_table(kind, entry, where.rpartition(" ")[2]))
+    if "steps" in values:
+        steps = enumerate(values["steps"])
+        values["steps"] = tuple(_entry(SystemSpec, step, f"{where}.steps[{place}]") for place, step in steps)
+    spec = _PARSERS[kind](values.pop("spec")) if "spec" in values else kind(values.pop("name"))
+    return evolve(spec, **values)
 
 
-def _dataset(entry: Any, where: str) -> DatasetSpec:
-    if isinstance(entry, str):
-        return parse_dataset(entry)
-    table = _table(entry, where, ("name", "options", "config", "split"), ("label", "fields"))
-    if "spec" in table:
-        spec = parse_dataset(table["spec"])
-        return evolve(spec, label=table.get("label", spec.label), fields=table.get("fields", {}))
-    return dataset_from_dict(table)
+_PARSERS: Mapping[Any, Callable[[str], Any]] = {SystemSpec: parse_system, DatasetSpec: parse_dataset}
+_BESIDE = ("label", "steps", "fields")
+"""What may stand beside a spec in a table of the project file: it cannot say that itself."""
 
 
-def _table(entry: Any, where: str, inside: tuple[str, ...], beside: tuple[str, ...]) -> Mapping[str, Any]:
+def _table(kind: type[Spec], entry: Any, where: str) -> Mapping[str, Any]:
     """Return a table of the project file: of a spec and what stands beside it, or of what it would hold as well."""
     if not isinstance(entry, Mapping):
         raise ConfigurationError(f"{PROJECT_FILE}: {where} is {entry!r}, but must be a spec or a table.")
+    known = ("spec", *fields_dict(kind))
     for key, value in entry.items():
-        if key not in ("spec", *inside, *beside):
-            raise UnknownNameError(f"key of {where} in {PROJECT_FILE}", key, ("spec", *inside, *beside))
+        if key not in known:
+            raise UnknownNameError(f"key of {where} in {PROJECT_FILE}", key, known)
         _OF_AN_ENTRY.get(key, _a_text)(value, f"{PROJECT_FILE}: {where}.{key}")
     if ("spec" in entry) == ("name" in entry):
         raise ConfigurationError(f"{PROJECT_FILE}: {where} needs either name or spec.")
-    for key in inside:
-        if "spec" in entry and key in entry:
+    for key in entry:
+        if "spec" in entry and key not in ("spec", *_BESIDE):
             raise ConfigurationError(f"{PROJECT_FILE}: {where} has a spec, so {key} must stand inside of it.")
     return entry
 
 
-_a_text = held(lambda value: isinstance(value, str), "a text")
+_a_text = held(_is_text, "a text")
 _OF_AN_ENTRY = {
     "options": held(lambda value: isinstance(value, Mapping), "a table"),
     "fields": held(lambda value: isinstance(value, Mapping) and _are_texts(value.values()), "a table of texts"),

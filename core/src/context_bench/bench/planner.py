@@ -15,6 +15,7 @@ from attrs import evolve
 
 from context_bench.bench.baseline import settled
 from context_bench.bench.builders import describe_dataset, find_dataset, with_reader
+from context_bench.bench.parameters import specs_in
 from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import described_parts
 from context_bench.errors import ConfigurationError, UnstorableError, WiringError
@@ -52,7 +53,7 @@ def plan(
     hooks = wiring_hooks(catalog, request, on_warning)
     planner = Planner(catalog, request, hooks, on_warning)
     for system in with_reader(catalog, request.systems, request.reader):
-        for step in (system, *system.steps):
+        for step in specs_in(system):
             component = catalog.find("systems", step.name).require_ok()
             if component.facts is not None:
                 declared, more = component.facts.options, component.facts.more_options

@@ -73,7 +73,7 @@ def project_request(project: Mapping[str, Any], catalog: Catalog = _CORE_ALONE) 
         if key in own:
             of_parts[key] = value
         elif key in _KEYS:
-            values[_KEYS[key].name] = _KEYS[key].of_file(value, f"{PROJECT_FILE}: {key}")
+            values[_KEYS[key].name] = _KEYS[key].kind.of_file(value, f"{PROJECT_FILE}: {key}")
         else:
             raise _unknown(key, own)
     return with_flags_of_parts(catalog, Request(**values), of_parts, "key") if of_parts else Request(**values)

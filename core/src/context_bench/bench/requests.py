@@ -20,6 +20,7 @@ from context_bench.bench.parameters import (
     Parameter,
     SystemSpec,
     evaluator_options,
+    label_or_system,
     named,
     names,
     number,
@@ -105,13 +106,13 @@ class Request:
         one_system(), "System that follows each context transformer.", "--reader SPEC", key="reader", keyed=True
     )
     baseline: Any = parameter(
-        one_system(is_label=True),
+        label_or_system(),
         "The system that the others are held against: the label of one of them, or a spec or address of one more.",
         "--baseline LABEL",
         key="baseline",
     )
     reference: Any = parameter(
-        one_system(is_label=True),
+        label_or_system(),
         "The system whose responses stand in where there is no gold answer; as the baseline. It is asked twice there.",
         "--reference-from LABEL",
         key="reference-from",

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from context_bench.bench.parameters import DatasetSpec, SystemSpec
+from context_bench.bench.parameters import DatasetSpec, specs_in
 from context_bench.bench.requests import Request
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plugins.catalog import OK, Catalog, Component
@@ -256,8 +256,7 @@ def usual_pacer(catalog: Catalog) -> Component | None:
 def _asks_endpoint(catalog: Catalog, request: Request) -> bool:
     """Whether one of the systems that were asked for uses the network, or is an object that names its endpoint."""
     for asked in (*request.systems, request.reader, request.baseline, request.reference):
-        specs = (asked, *asked.steps) if isinstance(asked, SystemSpec) else ()
-        known = [component for spec in specs for component in catalog.named("systems", spec.name)]
+        known = [component for spec in specs_in(asked) for component in catalog.named("systems", spec.name)]
         if any("network" in component.capabilities for component in known) or endpoint_of(asked) is not None:
             return True
     return False

@@ -27,7 +27,7 @@ from context_bench.bench.builders import (
     tokenizer_of,
     with_reader,
 )
-from context_bench.bench.parameters import DatasetSpec, SystemSpec, numbered, secrecy_of
+from context_bench.bench.parameters import numbered, secrecy_of, specs_in
 from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, metrics_of
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request, absent
@@ -695,10 +695,8 @@ def _require_everything(request: Request) -> None:
             "There is no dataset. Name one with --dataset (`context-bench datasets list` shows them), or give evaluate() an "
             "iterable of examples."
         )
-    systems = [one for one in (*request.systems, request.reader) if isinstance(one, SystemSpec)]
-    specs: list[Any] = [step for one in systems for step in (one, *one.steps)]
-    specs += [one for one in request.datasets if isinstance(one, DatasetSpec)]
-    given = [(spec.label or spec.name, spec.options) for spec in specs]
+    asked = (*request.systems, request.reader, *request.datasets)
+    given = [(spec.label or spec.name, spec.options) for one in asked for spec in specs_in(one)]
     for name, options in [*given, *request.options.items()]:
         for key, value in options.items():
             if is_redacted(value):
