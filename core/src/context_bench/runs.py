@@ -317,18 +317,17 @@ class Run:
 
 
 class StoredRows(Sequence[EvalRow]):
-    """The rows of a run file, read when they are asked for. ``owner`` is kept alive with them."""
+    """The rows of a run file, read when they are asked for."""
 
-    def __init__(self, reader: RunReader, owner: object = None) -> None:
+    def __init__(self, reader: RunReader) -> None:
         self.reader = reader
         self._run = Run(reader)
-        self._owner = owner
 
     def __len__(self) -> int:
         return len(self._run)
 
     def __iter__(self) -> Iterator[EvalRow]:
-        yield from self._run.rows()  # a generator of its own keeps the file's owner alive while it runs
+        return self._run.rows()
 
     @overload
     def __getitem__(self, index: int) -> EvalRow: ...

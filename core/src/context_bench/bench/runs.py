@@ -98,8 +98,7 @@ def run(
         ContextBenchError: Something is wrong with the request.
         RunStoppedError: The run ended early and can be resumed.
     """
-    earlier = _earlier(request)
-    return Run(catalog, request, Place(path), Warnings(on_warning)).execute(earlier)
+    return Run(catalog, request, Place(path), Warnings(on_warning)).execute()
 
 
 def resume(
@@ -157,8 +156,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
 
         for line in broken_plugins(catalog):
             told.warn(line)
-    earlier = _earlier(request)
-    result = Run(catalog, request, _place(request), told).execute(earlier)
+    result = Run(catalog, request, _place(request), told).execute()
     told.catch_up()  # on the caller's thread
     return result
 
@@ -195,19 +193,7 @@ def _place(request: Request) -> Place:
     if request.cache_dir is not None:
         name = f"{now().replace(':', '').replace('+0000', 'Z')}-{uuid4().hex[:8]}.sqlite"
         return Place(Path(request.cache_dir, name))
-    folder = _TemporaryFolder()
-    return Place(folder.path / "run.sqlite", owner=folder)
-
-
-class _TemporaryFolder:
-    """A folder that goes when nobody refers to it any more, quietly."""
-
-    def __init__(self) -> None:
-        from shutil import rmtree
-        from tempfile import mkdtemp
-
-        self.path = Path(mkdtemp(prefix="context-bench-"))
-        finalize(self, rmtree, self.path, ignore_errors=True)
+    return Place(None)
 
 
 def _warn(line: str) -> None:
@@ -266,25 +252,30 @@ class Place:
     """Where a run is kept.
 
     Attributes:
-        path: The run file.
+        path: The run file; None for one that nobody keeps, which goes with the result.
         store: The run file of a run that goes on; None for a new one.
         is_asked_anew: Whether the request of a run that goes on takes the place of the one that it began with.
-        owner: Kept alive with the result; None where somebody keeps the run file.
     """
 
-    path: Path
+    path: Path | None
     store: RunFile | None = None
     is_asked_anew: bool = False
-    owner: object = None
 
     def open(self, catalog: Catalog, run_id: str, recorded: Mapping[str, Any]) -> RunFile:
         """Return the run file, a new one with what is recorded about the request."""
-        if self.store is None:
-            surroundings = provenance(catalog) if self.owner is None else {}
-            return RunFile.create(self.path, run_id, now(), recorded, surroundings)
-        if self.is_asked_anew:
-            self.store.keep_request(recorded)
-        return self.store
+        if self.store is not None:
+            if self.is_asked_anew:
+                self.store.keep_request(recorded)
+            return self.store
+        if self.path is not None:
+            return RunFile.create(self.path, run_id, now(), recorded, provenance(catalog))
+        from shutil import rmtree
+        from tempfile import mkdtemp
+
+        folder = Path(mkdtemp(prefix="context-bench-"))
+        store = RunFile.create(folder / "run.sqlite", run_id, now(), recorded, {})
+        finalize(store, rmtree, folder, ignore_errors=True)
+        return store
 
 
 class Run:
@@ -308,13 +299,14 @@ class Run:
 
     def __init__(self, catalog: Catalog, request: Request, place: Place, warnings: Warnings) -> None:
         self._catalog = catalog
+        self._earlier = _earlier(request)
         check_locked_parts(catalog, request)
         self._parts = parts = load_parts(catalog, request)
         asked, request = request, settled(catalog, parts.prepared(request))
         _require_everything(request)
         self._secrecy = secrecy_of(catalog, request)
         warnings.hide = self._secrecy.of
-        self._request, self._warnings, self._owner = request, warnings, place.owner
+        self._request, self._warnings, self._is_kept = request, warnings, place.path is not None
         active, self._described_hooks = known_hooks(catalog, request, warnings.warn_from_anywhere)
         self._hooks = Hooks(active, warnings.warn_from_anywhere)
         self._planner = planner = Planner(catalog, request, self._hooks, warnings.warn, place.store, is_locked=True)
@@ -348,7 +340,7 @@ class Run:
         recorded = (settled(catalog, asked) if parts.preparers else request).to_dict(catalog)
         self._store = place.open(catalog, run_id, recorded)
         planner.attach(self._store)
-        self._config = {"request": recorded, "run_file": "" if place.owner is not None else str(self._store.path)}
+        self._config = {"request": recorded, "run_file": str(self._store.path) if self._is_kept else ""}
         self._conversations: Conversations | None = None
         self._pacer: Pacer | None = next(iter(parts.pacers), None)
         self._loaded_parts: list[str] = []
@@ -358,11 +350,8 @@ class Run:
 
             self._progress = Progress(slots, size, log_format=request.log_format)
 
-    def execute(self, earlier: EarlierResponses | None = None) -> EvalResult:
+    def execute(self) -> EvalResult:
         """Do what is still to be done, and return the result of the whole run.
-
-        Args:
-            earlier: Responses of earlier runs.
 
         Raises:
             RunStoppedError: The run ended early; everything finished so far is in the run file.
@@ -371,7 +360,7 @@ class Run:
         with Signals(self._progress.say if self._progress is not None else None) as signals:
             try:
                 try:
-                    seconds, skipped = self._work(signals, earlier)
+                    seconds, skipped = self._work(signals)
                 finally:
                     self._close()
                 self._store.settle_headlines()
@@ -393,7 +382,7 @@ class Run:
                 with signals.unheard():
                     self._leave()
 
-    def _work(self, signals: Signals, earlier: EarlierResponses | None) -> tuple[float, int]:
+    def _work(self, signals: Signals) -> tuple[float, int]:
         """Do what is still to be done; return the seconds that it took, and how many rows were there already."""
         self._begin()
         request = self._request
@@ -403,7 +392,7 @@ class Run:
         workbench.unseen |= (inputs := {name for stream in self.streams for name in stream.more_inputs})
         unscored = self._unscored()
         asked = [slot for slot in slots if slot.source is None]
-        find, keeps = earlier.find if earlier else None, request.keep_examples
+        find, keeps = self._earlier.find if self._earlier else None, request.keep_examples
         of_run = asked, self.streams, wire, workbench, request.samples, store, find, keeps, request.order
         feed = Feed(*of_run, partial(self._converse, workbench), unscored, self._reference, request.patience)
         started = perf_counter()
@@ -477,10 +466,8 @@ class Run:
             if stream.label is not None:
                 self._planner.wire(stream.label)
         self._record_dependencies()
-        if self._parts.described:
-            self._store.add_provenance({"run_parts": self._parts.described})
-        if self._described_hooks:
-            self._store.add_provenance({"hooks": self._described_hooks})
+        active = {"run_parts": self._parts.described, "hooks": self._described_hooks}
+        self._store.add_provenance({kind: described for kind, described in active.items() if described})
         self._store.keep_metrics(metrics_record(self._metrics))
         baseline = baseline_of([slot.label for slot in self._slots], self._request.baseline)
         told = [
@@ -575,7 +562,7 @@ class Run:
 
     def _record_dependencies(self) -> None:
         """Record the versions of what core and the plugins in use require, for a file that somebody keeps."""
-        if self._owner is not None:
+        if not self._is_kept:
             return
         used = used_distributions(self._store)
         before = self._store.run()["provenance"].get("dependencies", {})
@@ -623,7 +610,7 @@ class Run:
     def _leave(self, is_whole: bool = True) -> None:
         """Close the run file for writing; what is read of it from now on has no lock."""
         try:
-            if self._owner is None:
+            if self._is_kept:
                 self._store.seal()
         except StoreError:
             if is_whole:
@@ -640,7 +627,7 @@ class Run:
         return sum(answered for answered, _ in counts), sum(failed for _, failed in counts)
 
     def _result(self, seconds: float, skipped: int) -> EvalResult:
-        rows = StoredRows(self._store, self._owner)
+        rows = StoredRows(self._store)
         labels = self._store.labels()
         done = len(rows) - skipped
         config = {
