@@ -44,12 +44,13 @@ def hiding(hide: Callable[[str], str]) -> Iterator[None]:
 
 def say(text: str = "") -> None:
     """Write text and a line end to standard output."""
-    _write(text, to_errors=False)
+    _write(text)
 
 
 def tell(text: str = "") -> None:
     """Write text and a line end to standard error."""
-    _write(text, to_errors=True)
+    with suppress(OSError, ValueError):  # nobody reads what is told besides: that ends nothing
+        _write(text, to_errors=True)
 
 
 def warn(text: str) -> None:
@@ -270,15 +271,7 @@ def _mark() -> str:
     return f"\ufdd0{urandom(8).hex()}"
 
 
-def _write(text: str, *, to_errors: bool) -> None:
-    try:
-        _put(text, to_errors)
-    except (OSError, ValueError):  # nobody reads what is told besides: that ends nothing
-        if not to_errors:
-            raise
-
-
-def _put(text: str, to_errors: bool) -> None:
+def _write(text: str, to_errors: bool = False) -> None:
     pieces = str(text).split(_mark()) if "\ufdd0" in str(text) else [str(text)]
     shown = plain = printable(pieces[0])
     for piece in pieces[1:]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from attrs import frozen
 
@@ -329,11 +329,7 @@ class StoredRows(Sequence[EvalRow]):
     def __iter__(self) -> Iterator[EvalRow]:
         return self._run.rows()
 
-    @overload
-    def __getitem__(self, index: int) -> EvalRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[EvalRow]: ...
-    def __getitem__(self, index: int | slice) -> EvalRow | Sequence[EvalRow]:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self._run[place] for place in range(*index.indices(len(self)))]
         return self._run[index]

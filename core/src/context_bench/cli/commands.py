@@ -84,11 +84,21 @@ no_cache_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 
 
+def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what gives a command several options; its help shows them in this order."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 def catalog_options(command: Command) -> Callable[..., Any]:
     """Give a command ``-p`` and ``--project``; in their place it gets what is installed under them, as ``catalog``."""
 
-    @plugin_option
-    @project_option
+    @together(plugin_option, project_option)
     @wraps(command)
     def call(plugin_switches: tuple[str, ...], project_path: Path | None, **values: Any) -> Any:
         return command(catalog=open_catalog(plugin_switches, load_project(project_path)), **values)

@@ -28,6 +28,7 @@ from context_bench.cli.commands import (
     options_given,
     plugin_option,
     project_option,
+    together,
     with_declared_flags,
 )
 from context_bench.console import Screen, say, styled, tell, warn, whole_file, write_json
@@ -43,7 +44,7 @@ from context_bench.results import EvalResult
 
 SUFFIXES = {".md": "markdown", ".json": "json", ".csv": "csv", ".txt": "table"}
 
-_options = (
+report_options = together(
     click.option(
         "-o",
         "--output",
@@ -62,13 +63,7 @@ _options = (
     ),
     click.option("--brief", is_flag=True, help="Only the headline in the table, no further scores."),
 )
-
-
-def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say where its result goes, and how; :class:`Reports` takes their values."""
-    for option in reversed(_options):
-        command = option(command)
-    return command
+"""Gives a command the options that say where its result goes, and how; :class:`Reports` takes their values."""
 
 
 class Reports:
@@ -162,13 +157,7 @@ INCOMPLETE = 3
 
 def parameters_of(command: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return what gives a command the flags of a request's parameters that it takes, as they are declared."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        for one in reversed([one for one in PARAMETERS.values() if one.flags and command in one.commands]):
-            function = one.click_option()(function)
-        return function
-
-    return decorate
+    return together(*(one.click_option() for one in PARAMETERS.values() if one.flags and command in one.commands))
 
 
 _set_option = click.option(
@@ -185,7 +174,7 @@ _partial_option = click.option(
     "--partial", is_flag=True, help="Take a run that is not complete as it is; else the exit code is 3."
 )
 _run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
-_proxy_options = (
+_proxy_options = together(
     click.option(
         "--proxy",
         "proxies",
@@ -201,9 +190,7 @@ _proxy_options = (
 def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that say what is run."""
     own = parameters_of("run" if command.__name__ == "run" else "plan")
-    for option in reversed((*_proxy_options, own, _set_option, plugin_option, project_option)):
-        command = option(command)
-    return command
+    return together(_proxy_options, own, _set_option, plugin_option, project_option)(command)
 
 
 def wiring_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, overload
+from typing import Any
 
 from attrs import Factory, frozen
 
@@ -373,16 +373,10 @@ class ChosenRows(Sequence[EvalRow]):
     def __iter__(self) -> Iterator[EvalRow]:
         yield from filter(self._keep, self._rows)
 
-    @overload
-    def __getitem__(self, index: int) -> EvalRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[EvalRow]: ...
-    def __getitem__(self, index: int | slice) -> EvalRow | Sequence[EvalRow]:
-        if isinstance(index, slice):
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice) or index < 0:
             return list(self)[index]
-        if index < 0:
-            index += len(self)
-        for row in islice(self, index, None) if index >= 0 else ():
+        for row in islice(self, index, None):
             return row
         raise IndexError(f"there are {len(self)} rows, and none at {index}")
 
