@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TextIO
 
 from context_bench.errors import ConfigurationError
@@ -70,16 +71,11 @@ def speak_for_python() -> None:
 
     logging.lastResort = Told(logging.WARNING)
     warnings.showwarning = _show_warning
-    sys.excepthook = lambda *error: _tell_error("", *error)
+    sys.excepthook = lambda *error: _tell_error("", threading.ExceptHookArgs((*error, None)))
     sys.unraisablehook = lambda found: _tell_error(
-        f"{found.err_msg or 'Exception ignored in'}: {found.object!r}\n",
-        found.exc_type,
-        found.exc_value,
-        found.exc_traceback,
+        f"{found.err_msg or 'Exception ignored in'}: {found.object!r}\n", found
     )
-    threading.excepthook = lambda found: _tell_error(
-        f"Exception in {found.thread}:\n", found.exc_type, found.exc_value, found.exc_traceback
-    )
+    threading.excepthook = lambda found: _tell_error(f"Exception in {found.thread}:\n", found)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -92,11 +88,12 @@ def _show_warning(message: Warning | str, category: type[Warning], *where: Any, 
         tell(formatwarning(message, category, *where[:2]).rstrip())
 
 
-def _tell_error(where: str, *error: Any) -> None:
-    if not issubclass(error[0], SystemExit):
+def _tell_error(where: str, found: Any) -> None:
+    """Write an error that Python has told of; what ends a process or a thread on purpose is none."""
+    if not issubclass(found.exc_type, SystemExit):
         from traceback import format_exception
 
-        tell(f"{where}{''.join(format_exception(*error))}".rstrip())
+        tell(f"{where}{''.join(format_exception(found.exc_type, found.exc_value, found.exc_traceback))}".rstrip())
 
 
 def write_json(value: Any, indent: int | None = 2) -> None:
@@ -153,7 +150,25 @@ def _strict(value: Any, indent: int | None) -> str:
     if _hide.get() is str:  # then most values need no copy first
         with suppress(TypeError, ValueError):  # keys that are no texts, and numbers that are not finite
             return json_text(value, indent, None)
-    return json_text(_finite(value), indent)
+    return json_text(finite(value, _hide.get()), indent)
+
+
+def finite(value: Any, told: Callable[[str], str]) -> Any:
+    """Return a value as JSON can hold it: numbers that are not finite become None, and what JSON does not know its text.
+
+    Args:
+        value: The value.
+        told: Returns a text as it is to be written.
+    """
+    if isinstance(value, str):
+        return told(value)
+    if isinstance(value, Mapping):
+        return {told(str(key)): finite(one, told) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [finite(one, told) for one in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int) else told(str(value))
 
 
 def json_text(value: Any, indent: int | None = None, default: Callable[[Any], str] | None = str) -> str:
@@ -286,13 +301,3 @@ def _write(text: str, to_errors: bool = False) -> None:
     import click
 
     click.echo(shown, err=to_errors)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {_hide.get()(str(key)): _finite(one) for key, one in value.items()}
-    if isinstance(value, str):
-        return _hide.get()(value)
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and value - value != 0 else value

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
+from context_bench.console import finite
 from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import NESTED, SCORES, SOURCES, ChosenRows, summarise, with_declarations
 from context_bench.plugins.component_metadata import SummaryValue
@@ -213,17 +214,7 @@ def _installed(kind: str, name: str) -> Any:
 
 def strict(value: Any) -> Any:
     """Return JSON-like values with every number finite (others become None) and every text encodable."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, Mapping):
-        return {strict(str(key)): strict(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [strict(item) for item in value]
-    if value is None or isinstance(value, bool | int):
-        return value
-    return str(value)
+    return finite(value, storable)
 
 
 @frozen
