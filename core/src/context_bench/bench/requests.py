@@ -13,29 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, fields, frozen
 
-from context_bench.bench.parameters import (
-    PLANNED,
-    AbsentObject,
-    Examples,
-    Parameter,
-    SystemSpec,
-    evaluator_options,
-    label_or_system,
-    named,
-    names,
-    number,
-    one_system,
-    pairs,
-    parameter,
-    path,
-    several_datasets,
-    several_systems,
-    share,
-    switch,
-    table,
-    text,
-    whole,
-)
+from context_bench.bench import parameters as kinds
+from context_bench.bench.parameters import PLANNED, AbsentObject, Examples, Parameter, SystemSpec, named, parameter
 from context_bench.errors import ConfigurationError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.wiring import Choice, Explanation
@@ -45,7 +24,7 @@ if TYPE_CHECKING:
     from context_bench.runner.job_source import Selection
 
 ORDERS = ("interleaved", "system")
-_NAMES = names(is_repeated=True)
+_NAMES = kinds.names(is_repeated=True)
 _resumed = partial(parameter, commands=(*PLANNED, "resume"))
 _scored = partial(parameter, commands=(*PLANNED, "rescore"))
 _explained = partial(parameter, commands=(*PLANNED, "rescore", "explain"))
@@ -63,7 +42,7 @@ class Request:
     """
 
     systems: tuple[Any, ...] = parameter(
-        several_systems(),
+        kinds.several_systems(),
         "A system to measure: [label=]name[:key=value,...].",
         *("--system SPEC", "-s"),
         key="systems",
@@ -74,14 +53,14 @@ class Request:
         keyed=True,
     )
     system_defaults: Mapping[str, Any] = parameter(
-        table(),
+        kinds.table(),
         "Options of every system given as a spec that has them and gives none itself.",
         key="systems.defaults",
         stored=False,  # systems hold them once they are settled, and take secrets out
         keyed=True,
     )
     datasets: tuple[Any, ...] = parameter(
-        several_datasets(),
+        kinds.several_datasets(),
         "A dataset: [label=]name[:config][,key=value...], or a file.",
         *("--dataset SPEC", "-d"),
         key="datasets",
@@ -89,7 +68,7 @@ class Request:
         keyed=True,
     )
     fields: Mapping[str, str] = parameter(
-        pairs(),
+        kinds.pairs(),
         "Take a field of named datasets from another column (answer=outputs.0).",
         "--field TARGET=SOURCE",
         key=None,
@@ -103,38 +82,43 @@ class Request:
         keyed=True,
     )
     reader: SystemSpec | None = parameter(
-        one_system(), "System that follows each context transformer.", "--reader SPEC", key="reader", keyed=True
+        kinds.one_system(), "System that follows each context transformer.", "--reader SPEC", key="reader", keyed=True
     )
     baseline: Any = parameter(
-        label_or_system(),
+        kinds.label_or_system(),
         "The system that the others are held against: the label of one of them, or a spec or address of one more.",
         "--baseline LABEL",
         key="baseline",
     )
     reference: Any = parameter(
-        label_or_system(),
+        kinds.label_or_system(),
         "The system whose responses stand in where there is no gold answer; as the baseline. It is asked twice there.",
         "--reference-from LABEL",
         key="reference-from",
         python="reference_from",
     )
     limit: int | None = parameter(
-        whole(), "At most N examples of each dataset.", *("-n N", "--limit", "--max-examples"), python="max_examples"
+        kinds.whole(),
+        "At most N examples of each dataset.",
+        *("-n N", "--limit", "--max-examples"),
+        python="max_examples",
     )
-    sample: int | None = parameter(whole(), "N examples of each dataset at random, instead of the first.", "--sample N")
+    sample: int | None = parameter(
+        kinds.whole(), "N examples of each dataset at random, instead of the first.", "--sample N"
+    )
     seed: int = parameter(
-        whole(None), "Seed of that sample: the same seed takes the same examples.", "--seed S", default=0
+        kinds.whole(None), "Seed of that sample: the same seed takes the same examples.", "--seed S", default=0
     )
-    ids: tuple[str, ...] = parameter(names(), "Only the examples with these ids.", "--ids A,B")
-    samples: int = parameter(whole(), "How often each example is given to each system.", "--samples K", default=1)
+    ids: tuple[str, ...] = parameter(kinds.names(), "Only the examples with these ids.", "--ids A,B")
+    samples: int = parameter(kinds.whole(), "How often each example is given to each system.", "--samples K", default=1)
     order: str = parameter(
-        text(*ORDERS, about="order"),
+        kinds.text(*ORDERS, about="order"),
         "interleaved gives each example to all systems in turn, system all examples to one system first.",
         "--order [interleaved|system]",
         default="interleaved",
     )
     max_workers: int | None = parameter(
-        whole(),
+        kinds.whole(),
         "Calls of systems in flight; judges have a bound of their own.",
         "--max-workers N",
         unset="up to 64 for an endpoint, 8 for programs, else 1",
@@ -144,21 +128,21 @@ class Request:
         ),
     )
     deadline: float | None = _resumed(
-        number(), "Seconds that one row may take, retries and scoring included.", "--deadline SECONDS"
+        kinds.number(), "Seconds that one row may take, retries and scoring included.", "--deadline SECONDS"
     )
     dataset_timeout: float | None = _resumed(
-        number(),
+        kinds.number(),
         "Seconds that a dataset may take for one example; the run stops when it takes longer.",
         "--dataset-timeout SECONDS",
     )
     requests_per_minute: float | None = parameter(
-        number(0.001), "Requests a minute for each endpoint.", "--rpm N", key="run.rpm"
+        kinds.number(0.001), "Requests a minute for each endpoint.", "--rpm N", key="run.rpm"
     )
     tokens_per_minute: float | None = parameter(
-        number(0.001), "Tokens a minute for each endpoint.", "--tpm N", key="run.tpm"
+        kinds.number(0.001), "Tokens a minute for each endpoint.", "--tpm N", key="run.tpm"
     )
     max_failed: float | None = _of_runs(
-        share(),
+        kinds.share(),
         "More failed rows than this give exit code 12, as soon as they are certain.",
         "--max-failed PERCENT",
         unset="1",
@@ -166,12 +150,12 @@ class Request:
         told="Share of rows that may fail; the run stops when more must.",
     )
     keep_going: bool = _of_runs(
-        switch(),
+        kinds.switch(),
         "Go on where the first ten rows of a system, or later thirty in a row, fail with one cause; else the run stops there.",
         "--keep-going",
     )
     evaluators: tuple[Any, ...] | None = _explained(
-        names(thing="Evaluator"),
+        kinds.names(thing="Evaluator"),
         "Exactly these evaluators, instead of the automatic ones.",
         "--evaluators A,B",
         told=(
@@ -186,16 +170,16 @@ class Request:
         _NAMES, "A capability that auto-wired evaluators may use: network or executes-model-code.", "--allow CAPABILITY"
     )
     prefixes: Mapping[str, str] = _explained(
-        pairs(), "A prefix for the score keys of an evaluator, by its name.", "--prefix NAME=PREFIX"
+        kinds.pairs(), "A prefix for the score keys of an evaluator, by its name.", "--prefix NAME=PREFIX"
     )
     options: Mapping[str, Mapping[str, Any]] = parameter(
-        evaluator_options(), "Options of evaluators, by name.", key="evaluators", keyed=True
+        kinds.evaluator_options(), "Options of evaluators, by name.", key="evaluators", keyed=True
     )
     parts: tuple[str, ...] = parameter(
         _NAMES, "A run part to use: a preparer, governor, controller or pacer that a package brings.", "--part NAME"
     )
     part_options: Mapping[str, Mapping[str, Any]] = parameter(
-        evaluator_options("run_parts"), "Options of run parts, by name.", key="run-parts"
+        kinds.evaluator_options("run_parts"), "Options of run parts, by name.", key="run-parts"
     )
     hooks: tuple[str, ...] = parameter(
         _NAMES,
@@ -204,35 +188,39 @@ class Request:
         commands=(*PLANNED, "explain"),
     )
     metrics: tuple[Any, ...] | None = _scored(
-        names(thing="Metric"),
+        kinds.names(thing="Metric"),
         "Exactly these metrics, instead of those that are on by default: NAME or NAME:option=value,...",
         "--metrics A,B",
         default=None,
     )
     also_metrics: tuple[Any, ...] = _scored(
-        names(is_repeated=True, thing="Metric"), "A metric added to those that are on by default.", "--also-metric NAME"
+        kinds.names(is_repeated=True, thing="Metric"),
+        "A metric added to those that are on by default.",
+        "--also-metric NAME",
     )
     score_field: str = _scored(
-        text(),
+        kinds.text(),
         "Score that the usual metrics look at; score is each row's headline.",
         "--score-field KEY",
         default="score",
     )
-    threshold: float = _scored(number(-inf), "Score that passes, for the usual metrics.", "--threshold X", default=0.7)
+    threshold: float = _scored(
+        kinds.number(-inf), "Score that passes, for the usual metrics.", "--threshold X", default=0.7
+    )
     tokenizer: str = parameter(
-        text(),
+        kinds.text(),
         "What counts tokens where an endpoint reports none: words, or an installed tokenizer.",
         "--tokenizer NAME",
         default="words",
     )
     text_fields: tuple[str, ...] | None = parameter(
-        names(),
+        kinds.names(),
         "Fields whose tokens count as the prompt, instead of context, question and their like.",
         "--text-fields A,B",
         default=None,
     )
     keep_examples: bool = _of_new_runs(
-        switch(),
+        kinds.switch(),
         "Whether the run file holds the examples; without them it cannot be rescored.",
         "--store-examples/--no-store-examples",
         unset="it does",
@@ -240,16 +228,20 @@ class Request:
         default=True,
     )
     progress: bool = _of_a_session(
-        switch(), "No progress.", *("--quiet", "-q"), told="Whether to show progress on standard error.", default=True
+        kinds.switch(),
+        "No progress.",
+        *("--quiet", "-q"),
+        told="Whether to show progress on standard error.",
+        default=True,
     )
     log_format: str = _of_a_session(
-        text("text", "json", about="log format"),
+        kinds.text("text", "json", about="log format"),
         "How progress is told where there is no terminal.",
         "--log-format [text|json]",
         default="text",
     )
     run_file: str | None = _of_new_runs(
-        path(),
+        kinds.path(),
         "Where to keep the run.",
         "--run-file FILE",
         unset="runs/TIME-NAME.sqlite",
@@ -261,14 +253,14 @@ class Request:
         _NAMES, "Run file or folder: take responses whose key matches.", "--reuse PATH", python=None, commands=("run",)
     )
     cache_dir: str | None = _of_new_runs(
-        path(),
+        kinds.path(),
         "Folder of run files: responses whose key matches are taken from there, and this run is added.",
         "--cache-dir FOLDER",
         key=None,
         stored=False,
     )
     locked: str | None = parameter(
-        path(), "Lock file that the wiring must match.", "--lock-file FILE", key=None, python=None, commands=()
+        kinds.path(), "Lock file that the wiring must match.", "--lock-file FILE", key=None, python=None, commands=()
     )
 
     def __attrs_post_init__(self) -> None:
