@@ -225,7 +225,7 @@ def test_a_metric_that_is_not_locked_is_not_imported(metric: Any, site: Any, pro
     told = json.loads(done.out)
     assert {row["scores"]["exact"] for row in told["rows"]} == {1.0}
     assert "half" not in told["summary"]["echo"]
-    assert "acme-half/half is not in context-bench.lock, so this locked run does not load such a metric." in done.words
+    assert "The metric acme-half/half is not in context-bench.lock, so this locked run does not load it." in done.words
     for asked in ("--also-metric", "--metrics"):
         done = process(*RUN, "--locked", asked, "half")
         assert done.code == 2

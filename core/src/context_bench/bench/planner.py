@@ -20,7 +20,7 @@ from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import described_parts
 from context_bench.errors import ConfigurationError, UnstorableError, WiringError
 from context_bench.metrics.registry import RunMetric, active_metrics, metrics_for
-from context_bench.plugins.catalog import Catalog, Component, component_of, edition
+from context_bench.plugins.catalog import Catalog, Component, component_of, edition, singular
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
 from context_bench.plugins.loading import read_options, unfit
@@ -68,11 +68,9 @@ def plan(
     return planner.plans
 
 
-def wiring_hooks(
-    catalog: Catalog, request: Request, warn: Callable[[str], None] | None, *, is_locked: bool = True
-) -> Hooks:
+def wiring_hooks(catalog: Catalog, request: Request, warn: Callable[[str], None] | None) -> Hooks:
     """Return those of the active hooks that do more than watch a run, loaded: the others have nothing to do where none is."""
-    active = known_hooks(catalog, request, warn, is_locked=is_locked)[0]
+    active, _ = known_hooks(catalog, request, warn)
     return Hooks([one for one in active if not one.said.only_watches], warn)
 
 
@@ -86,10 +84,7 @@ def known_metrics(
     """
     active, named = active_metrics(catalog, request.metrics, request.also_metrics, request.without)
     told = {one.id: one.edition for one in active}
-    strange = _unlocked(request, "metrics", told, named)
-    if strange and warn is not None:
-        are = "is" if len(strange) == 1 else "are"
-        warn(f"{' and '.join(strange)} {are} not in {request.locked}, so this locked run does not load such a metric.")
+    strange = _unlocked(request, "metrics", told, named, warn)
     kept = {name: one for name, one in told.items() if name not in strange}
     return evolve(request, without=(*request.without, *strange)), kept
 
@@ -106,38 +101,39 @@ def metrics_of(catalog: Catalog, request: Request, warn: Callable[[str], None]) 
 
 
 def known_hooks(
-    catalog: Catalog, request: Request, warn: Callable[[str], None] | None = None, is_locked: bool = True
+    catalog: Catalog, request: Request, warn: Callable[[str], None] | None = None
 ) -> tuple[list[Component], dict[str, dict[str, Any]]]:
-    """Return the active hooks of a request, and what is recorded of them; nothing is imported.
+    """Return the active hooks of a request that its lock names, where it has one, and what is recorded of them.
 
-    Args:
-        catalog: What is installed.
-        request: The request.
-        warn: Is told of hooks that are left out.
-        is_locked: Whether the lock file counts, if there is one: then there are no others than those.
+    Nothing is imported; ``warn`` is told of those that are left out.
 
     Raises:
         ContextBenchError: A hook that is named cannot be used, or is not locked.
     """
     active = active_hooks(catalog, request.hooks)
     named = {catalog.find("hooks", name).id for name in request.hooks}
-    strange = _unlocked(request, "hooks", described_hooks(active), named) if is_locked else []
-    for name in strange:
-        if warn is not None:
-            warn(f"The hook {name} is not in {request.locked}, so this locked run does not load it.")
+    strange = _unlocked(request, "hooks", described_hooks(active), named, warn)
     active = [component for component in active if component.id not in strange]
     return active, described_hooks(active)
 
 
 def _unlocked(
-    request: Request, kind: str, active: Mapping[str, Mapping[str, Any]], named: Collection[str]
+    request: Request,
+    kind: str,
+    active: Mapping[str, Mapping[str, Any]],
+    named: Collection[str],
+    warn: Callable[[str], None] | None,
 ) -> list[str]:
-    """Return the ids of active hooks or metrics that the lock file does not name; none without a lock file."""
+    """Return the ids of active hooks or metrics that the lock file does not name, and tell of each; none without a lock file."""
     if request.locked is None:
         return []
     from context_bench.plugins.lock import unlocked
 
-    return unlocked(Path(request.locked), kind, active, named)
+    strange = unlocked(Path(request.locked), kind, active, named)
+    for name in strange:
+        if warn is not None:
+            warn(f"The {singular(kind)} {name} is not in {request.locked}, so this locked run does not load it.")
+    return strange
 
 
 def check_locked_parts(catalog: Catalog, request: Request) -> None:

@@ -56,13 +56,13 @@ def rescore(
         request = _asked(reader)
         if not reader.has_examples:
             raise StoreError(f"{path} was written without its examples, so its responses cannot be scored again.")
-    request = _without_objects(change(request), path)
+    request = evolve(_without_objects(change(request), path), locked=None)  # what a lock says is for a run
     try:
         with Signals() as signals:
             session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
             try:
                 store = session.store
-                hooks = wiring_hooks(catalog, request, on_warning, is_locked=False)
+                hooks = wiring_hooks(catalog, request, on_warning)
                 reference = _reference(catalog, store)
                 planner = Planner(catalog, request, hooks, on_warning, store, reference=reference)
                 labels = store.labels()
