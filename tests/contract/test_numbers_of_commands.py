@@ -9,7 +9,7 @@ import click
 import pytest
 
 from context_bench.cli import execute
-from context_bench.cli.commands import Catalogs, app
+from context_bench.cli.commands import app
 
 pytestmark = pytest.mark.one_python
 
@@ -43,7 +43,7 @@ def arguments(command: click.Command, but: click.Option, path: Path) -> list[str
 
 @pytest.fixture(scope="module")
 def places() -> list[Place]:
-    with click.Context(app, obj=Catalogs()) as context:
+    with click.Context(app, obj=[]) as context:
         return list(numbers_of(app, context))
 
 

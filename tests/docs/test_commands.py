@@ -120,10 +120,10 @@ def check(words: list[str], capsys: Any) -> None:
 
 def parse(words: list[str]) -> None:
     """Have a command take its words, as far as they are no files of the reader's."""
-    from context_bench.cli.commands import Catalogs, app
+    from context_bench.cli.commands import app
 
     command: click.Command = app
-    context = click.Context(app, info_name="context-bench", obj=Catalogs())
+    context = click.Context(app, info_name="context-bench", obj=[])
     while isinstance(command, click.Group):
         found = command.get_command(context, words[0])
         assert found is not None, f"there is no command {words[0]}"

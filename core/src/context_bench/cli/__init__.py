@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 COMPLETION = "_CONTEXT_BENCH_COMPLETE"
 """The environment variable by which a shell asks how words go on; click answers."""
 ABOUT = """Measure systems that touch an LLM's context, and score what they answer.
@@ -141,13 +145,14 @@ def _call(arguments: list[str], sources: list[str]) -> int:
     from context_bench.runner.stopping import interruptible
 
     interruptible()
-    from context_bench.cli.commands import Catalogs, app
+    from context_bench.cli.commands import app
     from context_bench.console import tell
+    from context_bench.plugins.settings import PROJECT_FILE
 
-    catalogs = Catalogs()
+    discovered: list[tuple[Any, Any]] = []  # settings, and what is installed under them
     out, errors = sys.stdout, sys.stderr
     try:
-        result = app.main(arguments, prog_name="context-bench", standalone_mode=False, obj=catalogs)
+        result = app.main(arguments, prog_name="context-bench", standalone_mode=False, obj=discovered)
     except SystemExit as left:
         if sys.stdout is not out:  # click puts another one there where nobody reads it any more, and leaves with 1
             sys.stdout, sys.stderr = out, errors
@@ -168,5 +173,5 @@ def _call(arguments: list[str], sources: list[str]) -> int:
         signalled = error.__cause__ or error.__context__  # click 8.1 hides what it caught
         raise (signalled if isinstance(signalled, KeyboardInterrupt) else KeyboardInterrupt()) from None
     finally:
-        sources.extend(catalogs.sources)
+        sources.extend(place for _, catalog in discovered for place in (PROJECT_FILE, *catalog.sources))
     return result if isinstance(result, int) else 0

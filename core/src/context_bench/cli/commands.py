@@ -33,31 +33,10 @@ from context_bench.plugins.catalog import (
 from context_bench.plugins.component_metadata import Option
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.loading import load
-from context_bench.plugins.settings import PROJECT_FILE, PluginSettings, load_project
+from context_bench.plugins.settings import PluginSettings, load_project
 
 if TYPE_CHECKING:
     from context_bench.bench.requests import Request
-
-
-class Catalogs:
-    """What one call of the command line discovered: each catalog once, however often it is asked for."""
-
-    def __init__(self) -> None:
-        self._found: list[tuple[PluginSettings, Catalog]] = []
-
-    def get(self, settings: PluginSettings) -> Catalog:
-        """Return what is installed, under these settings."""
-        for known, catalog in self._found:
-            if known == settings:
-                return catalog
-        self._found.append((settings, discover(settings)))
-        return self._found[-1][1]
-
-    @property
-    def sources(self) -> list[str]:
-        """Every file and folder that decided what was found; empty when nothing was looked for."""
-        found = [source for _, catalog in self._found for source in catalog.sources]
-        return [PROJECT_FILE, *found] if found else []
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -120,7 +99,7 @@ def open_catalog(switches: tuple[str, ...], project: Mapping[str, Any], without:
     settings = PluginSettings.read(
         project.get("plugins", {}), os.environ, (*switches, *(f"no:{name}" for name in without))
     )
-    catalog = _catalogs().get(settings)
+    catalog = _discovered(settings)
     settings.require_known((component.names for component in catalog), without)
     return catalog
 
@@ -130,13 +109,19 @@ def catalog_of_environment() -> Catalog:
     try:
         return open_catalog((), load_project())
     except ContextBenchError:
-        return _catalogs().get(PluginSettings.read({}, os.environ))
+        return _discovered(PluginSettings.read({}, os.environ))
 
 
-def _catalogs() -> Catalogs:
+def _discovered(settings: PluginSettings) -> Catalog:
+    """Return what is installed under these settings, looked for once in a call of the command line, which keeps it."""
     context = click.get_current_context(silent=True)
-    catalogs = context.find_root().obj if context else None
-    return catalogs if isinstance(catalogs, Catalogs) else Catalogs()
+    kept = context.find_root().obj if context else None
+    found: list[tuple[PluginSettings, Catalog]] = kept if isinstance(kept, list) else []
+    for known, catalog in found:
+        if known == settings:
+            return catalog
+    found.append((settings, discover(settings)))
+    return found[-1][1]
 
 
 class Readable(click.Context):
