@@ -16,6 +16,7 @@ from context_bench.cli import ABOUT, COMMANDS
 from context_bench.console import printable, say, styled, width, wrapped, write_json
 from context_bench.errors import ContextBenchError
 from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, OPTIONAL, Catalog, Component, command_rows, describe
+from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.settings import CORE, PROJECT_FILE
 
 _PLAIN = frozenset({"--json", "-v", "--verbose", "--no-cache"})
@@ -174,7 +175,7 @@ def _title(component: Component, names: int, states: int) -> str:
 
 
 def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
-    facts = component.facts
+    facts, unknown = component.facts, "" if component.facts else f"unknown: {_undescribed(component)}"
     if component.said.summary:
         yield wrapped("", component.said.summary, 4, 0)
     if component.state != OK:
@@ -182,7 +183,7 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
         yield wrapped("remedy", component.remedy)
     if component.kind == "evaluators":
         yield wrapped("wired to", _wiring(component))
-        yield wrapped("scores", _scores(component))
+        yield wrapped("scores", unknown or _scores(component.said))
     elif component.kind == "datasets" and facts:
         lists = {"configs": ", ".join(facts.configs), "tags": ", ".join(facts.tags), "licence": facts.licence}
         for label, told in {**lists, "files": " ".join(facts.files)}.items():
@@ -196,7 +197,7 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
         is_active = component.said.only_watches
         yield wrapped("active", "in every run" if is_active else f"only where it is named: --hook {component.name}")
     if component.kind in ("evaluators", "datasets", "systems", "hooks"):
-        yield wrapped("needs", _needs(component))
+        yield wrapped("needs", unknown or _needs(component.said))
     for warning in component.distribution.warnings:
         yield wrapped("note", warning)
 
@@ -230,11 +231,8 @@ FIELDS: dict[str, Callable[[Component, Catalog], str]] = {
 USUAL_FIELDS = tuple(FIELDS)[:6]
 
 
-def _scores(component: Component) -> str:
-    if component.facts is None:
-        return f"unknown: {_undescribed(component)}"
-    primary = component.facts.primary
-    return ", ".join(f"{key} (headline)" if key == primary else key for key in component.facts.scores)
+def _scores(facts: Facts) -> str:
+    return ", ".join(f"{key} (headline)" if key == facts.primary else key for key in facts.scores)
 
 
 def scorers(dataset: Component, catalog: Catalog) -> Iterable[str]:
@@ -245,17 +243,13 @@ def scorers(dataset: Component, catalog: Catalog) -> Iterable[str]:
             yield component.name
 
 
-def _needs(component: Component) -> str:
-    if component.facts is None:
-        return f"unknown: {_undescribed(component)}"
-    things = [f"key {name[4:]}" if name.startswith("env:") else name for name in component.facts.capabilities]
+def _needs(facts: Facts) -> str:
+    things = [f"key {name[4:]}" if name.startswith("env:") else name for name in facts.capabilities]
     owners = {"original": "the example's", "processed": "the output's"}
     fields = [
-        f"{owners.get(side, side)} {need.replace('|', ' or ')}"
-        for side, needs in component.facts.needs.items()
-        for need in needs
+        f"{owners.get(side, side)} {need.replace('|', ' or ')}" for side, needs in facts.needs.items() for need in needs
     ]
-    required = [f"option {option.name}" for option in component.facts.options.values() if option.required]
+    required = [f"option {option.name}" for option in facts.options.values() if option.required]
     return ", ".join([*things, *required, *fields]) or "nothing"
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from numbers import Integral, Real
+from types import SimpleNamespace
 from typing import Any
 
 from attrs import Factory, frozen
@@ -259,23 +260,6 @@ def metrics_record(
     return record if summary is None else {**record, "summary": summary}
 
 
-@frozen(eq=False)
-class StoredMetric:
-    """A metric that cannot be computed any more, with what it said when the run ended.
-
-    Attributes:
-        name: Its name.
-        said: What it said, by system and key.
-    """
-
-    name: str
-    said: Mapping[str, Mapping[str, float]]
-
-    def compare(self, columns_by_system: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]]:
-        """Return what it said of the systems that there are."""
-        return {label: values for label, values in self.said.items() if label in columns_by_system}
-
-
 def recalled(record: Mapping[str, Any], summary: Mapping[str, Mapping[str, Any]]) -> tuple[RunMetric, str]:
     """Return a metric that cannot be had as the run file keeps it, and what to tell of that.
 
@@ -289,9 +273,14 @@ def recalled(record: Mapping[str, Any], summary: Mapping[str, Mapping[str, Any]]
         system: {key: float(kept[key]) for key in record.get("keys", ()) if key in kept}  # once written as "inf"
         for system, kept in summary.items()
     }
-    has_said = any(said.values())
-    what = "its values are those of when the run ended" if has_said else "it said nothing when the run ended"
-    return RunMetric(StoredMetric(name, said), values), f"Metric {name} is not computed: {record['reason']}; {what}."
+    what = "its values are those of when the run ended" if any(said.values()) else "it said nothing when the run ended"
+
+    def compare(columns_by_system: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]]:
+        return {label: told for label, told in said.items() if label in columns_by_system}
+
+    return RunMetric(
+        SimpleNamespace(name=name, compare=compare), values
+    ), f"Metric {name} is not computed: {record['reason']}; {what}."
 
 
 SCORES = "scores"
