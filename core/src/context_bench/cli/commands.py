@@ -6,15 +6,14 @@ What a manifest declares is read like core's own and shown in the help, and neve
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
-from attrs import evolve
 
 from context_bench import __version__
 from context_bench.cli import ABOUT, COMMANDS
@@ -34,10 +33,6 @@ from context_bench.plugins.component_metadata import Option
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.loading import load
 from context_bench.plugins.settings import PluginSettings, load_project
-
-if TYPE_CHECKING:
-    from context_bench.bench.requests import Request
-
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -394,55 +389,3 @@ def flag_values(flags: Mapping[str, Any]) -> dict[str, Any]:
     declared: list[click.Option] = click.get_current_context().meta.get(_DECLARED, [])
     values = {param.opts[0]: flags.get(param.name or "") for param in declared}
     return {flag: value for flag, value in values.items() if value is not None}
-
-
-def with_declared_flags(catalog: Catalog, request: Request, flags: Mapping[str, Any]) -> Request:
-    """Return a request with the declared flags that were given, as options of the components that have them."""
-    from context_bench.bench.run_parts import with_flags_of_parts
-
-    options = dict(request.options)
-    values = flag_values(flags)
-    for component in catalog.of_kind("evaluators"):
-        given = options_given(component, values)
-        if given and component.called_by_id().state == OK:
-            options[component.name] = {**options.get(component.name, {}), **given}
-    datasets = tuple(_dataset_with_flags(catalog, spec, values) for spec in request.datasets)
-    return with_flags_of_parts(catalog, evolve(request, options=options, datasets=datasets), values)
-
-
-def _dataset_with_flags(catalog: Catalog, spec: Any, values: Mapping[str, Any]) -> Any:
-    """Return a dataset with the flags that were given and that it takes; what its own spec says comes first."""
-    from context_bench.bench.builders import find_dataset
-    from context_bench.bench.parameters import DatasetSpec
-
-    taken = options_given(find_dataset(catalog, spec)[0], values) if isinstance(spec, DatasetSpec) and values else {}
-    split = taken.pop("split", None)
-    return evolve(spec, split=spec.split or split, options={**taken, **spec.options}) if taken or split else spec
-
-
-def idle(catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str, str]]) -> Iterator[str]:
-    """Yield a sentence for each flag of a package, option of an evaluator by ``--set``, and prefix that nothing in use takes.
-
-    Args:
-        catalog: What is installed.
-        flags: Values of the command's parameters.
-        used: Kind and id of the components in use.
-    """
-    owners = {flag: [one for one in catalog if options_given(one, {flag: ""})] for flag in flag_values(flags)}
-    for setting in flags.get("settings", ()):
-        kind, _, rest = setting.partition("=")[0].partition(".")
-        if kind == "evaluators":
-            owners[f"--set {setting}"] = catalog.named(kind, rest.rpartition(".")[0])
-    for prefix in flags.get("prefixes", ()):
-        owners[f"--prefix {prefix}"] = catalog.named("evaluators", prefix.partition("=")[0])
-    for given, found in owners.items():
-        if not any((one.kind, one.id) in used for one in found):
-            names = [one.name for one in found if one.kind != "flags"]
-            told = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-            yield f"{given} is given, but nothing in this run takes it: it is for {told}. Leave it out, or add one."
-
-
-def options_given(component: Component, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a component whose flags were given."""
-    declared = component.said.options.items()
-    return {name: values[option.flag] for name, option in declared if option.flag and option.flag in values}

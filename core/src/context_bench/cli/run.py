@@ -6,30 +6,29 @@ Results go to standard output as a table or text, and to files by their suffix; 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 import click
+from attrs import evolve
 
 from context_bench.bench.builders import derived_lines, describe_dataset, find_dataset, oracles
+from context_bench.bench.parameters import DatasetSpec
 from context_bench.bench.project import flags_over, project_request, request_of_flags
 from context_bench.bench.requests import PARAMETERS, Request
-from context_bench.bench.run_parts import described_parts
+from context_bench.bench.run_parts import described_parts, with_flags_of_parts
 from context_bench.cli.commands import (
     GovernorOptions,
     ReportOptions,
     RunOptions,
     catalog_options,
     flag_values,
-    idle,
     open_catalog,
-    options_given,
     plugin_option,
     project_option,
     together,
-    with_declared_flags,
 )
 from context_bench.console import Screen, say, styled, tell, warn, whole_file, write_json
 from context_bench.errors import ConfigurationError, MetricError, PluginError, UnknownNameError
@@ -207,6 +206,53 @@ def asked(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, Request]:
     return catalog, with_declared_flags(catalog, request_of_flags(catalog, project, {**flags, **more}), flags)
 
 
+def with_declared_flags(catalog: Catalog, request: Request, flags: Mapping[str, Any]) -> Request:
+    """Return a request with the declared flags that were given, as options of the components that have them."""
+    options = dict(request.options)
+    values = flag_values(flags)
+    for component in catalog.of_kind("evaluators"):
+        given = options_given(component, values)
+        if given and component.called_by_id().state == OK:
+            options[component.name] = {**options.get(component.name, {}), **given}
+    datasets = tuple(_dataset_with_flags(catalog, spec, values) for spec in request.datasets)
+    return with_flags_of_parts(catalog, evolve(request, options=options, datasets=datasets), values)
+
+
+def _dataset_with_flags(catalog: Catalog, spec: Any, values: Mapping[str, Any]) -> Any:
+    """Return a dataset with the flags that were given and that it takes; what its own spec says comes first."""
+    taken = options_given(find_dataset(catalog, spec)[0], values) if isinstance(spec, DatasetSpec) and values else {}
+    split = taken.pop("split", None)
+    return evolve(spec, split=spec.split or split, options={**taken, **spec.options}) if taken or split else spec
+
+
+def idle(catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str, str]]) -> Iterator[str]:
+    """Yield a sentence for each flag of a package, option of an evaluator by ``--set``, and prefix that nothing in use takes.
+
+    Args:
+        catalog: What is installed.
+        flags: Values of the command's parameters.
+        used: Kind and id of the components in use.
+    """
+    owners = {flag: [one for one in catalog if options_given(one, {flag: ""})] for flag in flag_values(flags)}
+    for setting in flags.get("settings", ()):
+        kind, _, rest = setting.partition("=")[0].partition(".")
+        if kind == "evaluators":
+            owners[f"--set {setting}"] = catalog.named(kind, rest.rpartition(".")[0])
+    for prefix in flags.get("prefixes", ()):
+        owners[f"--prefix {prefix}"] = catalog.named("evaluators", prefix.partition("=")[0])
+    for given, found in owners.items():
+        if not any((one.kind, one.id) in used for one in found):
+            names = [one.name for one in found if one.kind != "flags"]
+            told = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+            yield f"{given} is given, but nothing in this run takes it: it is for {told}. Leave it out, or add one."
+
+
+def options_given(component: Component, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a component whose flags were given."""
+    declared = component.said.options.items()
+    return {name: values[option.flag] for name, option in declared if option.flag and option.flag in values}
+
+
 @click.command(cls=RunOptions)
 @request_options
 @click.option("--dry-run", is_flag=True, help="Show the plan - which evaluators score what, and why - and stop.")
@@ -272,7 +318,6 @@ def refuse_idle(
     Raises:
         ConfigurationError: Nothing can take one of them.
     """
-
     datasets = [find_dataset(catalog, spec) for spec in request.datasets]
     wired = [one.component for plan in plans for one in plan.wired]
     used = used | {(one.kind, one.id) for one in (*_extending(catalog, "run"), *wired, *(one for one, _ in datasets))}
@@ -380,8 +425,6 @@ def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
 @catalog_options
 def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None:
     """Score the stored responses of a run with new or changed evaluators; no system is asked."""
-    from attrs import evolve
-
     from context_bench.bench.rescoring import rescore as score_again
 
     def change(request: Request) -> Request:
