@@ -17,29 +17,12 @@ from weakref import finalize
 
 from attrs import define, evolve, field, frozen
 
+from context_bench.bench import builders, run_parts
 from context_bench.bench.baseline import settled
-from context_bench.bench.builders import (
-    baseline_of,
-    derived_slots,
-    make_slots,
-    make_stream,
-    needs_threads,
-    tokenizer_of,
-    with_reader,
-)
 from context_bench.bench.parameters import numbered, secrecy_of, specs_in
 from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, metrics_of
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request, absent
-from context_bench.bench.run_parts import (
-    CONVERSATIONS,
-    described_parts,
-    load_part,
-    load_parts,
-    rates_of,
-    tells_of_conversations,
-    usual_pacer,
-)
 from context_bench.console import warn
 from context_bench.errors import ConfigurationError, ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics import check_score_field
@@ -301,7 +284,7 @@ class Run:
         self._catalog = catalog
         self._earlier = _earlier(request)
         check_locked_parts(catalog, request)
-        self._parts = parts = load_parts(catalog, request)
+        self._parts = parts = run_parts.load_parts(catalog, request)
         asked, request = request, settled(catalog, parts.prepared(request))
         _require_everything(request)
         self._secrecy = secrecy_of(catalog, request)
@@ -310,12 +293,12 @@ class Run:
         active, self._described_hooks = known_hooks(catalog, request, warnings.warn_from_anywhere)
         self._hooks = Hooks(active, warnings.warn_from_anywhere)
         self._planner = planner = Planner(catalog, request, self._hooks, warnings.warn, place.store, is_locked=True)
-        systems = with_reader(catalog, request.systems, request.reader)
+        systems = builders.with_reader(catalog, request.systems, request.reader)
         run_id = uuid4().hex if place.store is None else str(place.store.run()["id"])
-        slots = make_slots(catalog, systems, run_id, request.baseline, parts.rebuilder(warnings.warn))
-        slots = parts.described_slots([*slots, *derived_slots(catalog, request, parts, slots)])
+        slots = builders.make_slots(catalog, systems, run_id, request.baseline, parts.rebuilder(warnings.warn))
+        slots = parts.described_slots([*slots, *builders.derived_slots(catalog, request, parts, slots)])
         require_room(0, len(slots))
-        self._tokenizer = tokenizer_of(catalog, request.tokenizer)
+        self._tokenizer = builders.tokenizer_of(catalog, request.tokenizer)
         if place.store is not None:
             _require_the_same(place.store, slots, self._tokenizer)
         self._reference: Reference | None = None
@@ -329,14 +312,14 @@ class Run:
             notice = reference.part.notice(reference.label, reference.samples, request.size())
             if place.store is None and notice:
                 warnings.warn(notice)
-        if tells_of_conversations(catalog, request) and any(talks(slot.system) for slot in slots):
-            load_part(catalog, CONVERSATIONS)
+        if run_parts.tells_of_conversations(catalog, request) and any(talks(slot.system) for slot in slots):
+            run_parts.load_part(catalog, run_parts.CONVERSATIONS)
         self._slots, self.streams = slots, _streams(catalog, request, planner)
         self._metrics = metrics_of(catalog, request, warnings.warn)
         check_metrics(self._metrics, planner, self.streams)
         size = bounded(request.size, request.patience, "the dataset")
         self._expected = None if size is None else size * len(slots)
-        self._workers = request.max_workers or usual_workers(slots, needs_threads(catalog, systems))
+        self._workers = request.max_workers or usual_workers(slots, builders.needs_threads(catalog, systems))
         recorded = (settled(catalog, asked) if parts.preparers else request).to_dict(catalog)
         self._store = place.open(catalog, run_id, recorded)
         planner.attach(self._store)
@@ -420,25 +403,25 @@ class Run:
         if self._conversations is None:
             from context_bench.runner.conversation import Conversations
 
-            asker = load_part(self._catalog, CONVERSATIONS)
-            self._loaded_parts.append(CONVERSATIONS)
+            asker = run_parts.load_part(self._catalog, run_parts.CONVERSATIONS)
+            self._loaded_parts.append(run_parts.CONVERSATIONS)
             self._record_parts()
             self._conversations = Conversations(asker, self._store, workbench)
         self._conversations.take(job, seen)
 
     def _rates(self, *asked: Any) -> Any:
         """Return the rates of what is asked. Where no system names its endpoint the pacer is loaded now: it may refuse, too."""
-        pacer = None if self._request.locked is not None else usual_pacer(self._catalog)
+        pacer = None if self._request.locked is not None else run_parts.usual_pacer(self._catalog)
         if self._pacer is None and pacer is not None:
-            self._pacer = load_part(self._catalog, pacer.id)
+            self._pacer = run_parts.load_part(self._catalog, pacer.id)
             self._loaded_parts.append(pacer.id)
-        return None if self._pacer is None else rates_of(self._pacer, *asked)
+        return None if self._pacer is None else run_parts.rates_of(self._pacer, *asked)
 
     def _record_parts(self) -> None:
         """Record the parts that were found to be needed while the run went on, beside the others."""
         if self._loaded_parts:
             request = evolve(self._request, parts=(*self._request.parts, *self._loaded_parts))
-            self._store.add_provenance({"run_parts": described_parts(self._catalog, request)})
+            self._store.add_provenance({"run_parts": run_parts.described_parts(self._catalog, request)})
 
     def _tell_of_derived(self, admission: Admission) -> None:
         """Say what readers of derived rows will be asked, and what it will cost if it costs as much as the sources did."""
@@ -469,7 +452,7 @@ class Run:
         active = {"run_parts": self._parts.described, "hooks": self._described_hooks}
         self._store.add_provenance({kind: described for kind, described in active.items() if described})
         self._store.keep_metrics(metrics_record(self._metrics))
-        baseline = baseline_of([slot.label for slot in self._slots], self._request.baseline)
+        baseline = builders.baseline_of([slot.label for slot in self._slots], self._request.baseline)
         told = [
             {"label": slot.label, "endpoint": endpoint_of(slot.system), "is_baseline": slot.label == baseline}
             for slot in self._slots
@@ -649,7 +632,7 @@ def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[Strea
     streams: list[Stream] = []
     for number, dataset in enumerate(request.datasets):
         taken = [stream.label or stream.fallback for stream in streams]
-        stream, facts = make_stream(catalog, dataset, number, request, taken)
+        stream, facts = builders.make_stream(catalog, dataset, number, request, taken)
         if facts is not None:
             planner.know(facts)
         for name in gold_among(stream):
