@@ -161,11 +161,8 @@ def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
     Raises:
         ConfigurationError: A value is none of its parameter's kind.
     """
-    changes: dict[str, Any] = {}
-    for name, one in PARAMETERS.items():
-        given = flags.get(name)
-        if given is not None and given != ():
-            changes[name] = one.of_flag(given)
+    given = {name: flags[name] for name in PARAMETERS if flags.get(name) not in (None, ())}
+    changes: dict[str, Any] = {name: PARAMETERS[name].of_flag(value) for name, value in given.items()}
     return settings_over(evolve(request, **changes), flags)
 
 

@@ -5,10 +5,6 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 COMPLETION = "_CONTEXT_BENCH_COMPLETE"
 """The environment variable by which a shell asks how words go on; click answers."""
 ABOUT = """Measure systems that touch an LLM's context, and score what they answer.
@@ -139,6 +135,7 @@ def _call(arguments: list[str], sources: list[str]) -> int:
 
         refuse_where_locked(arguments[1:])
     import os
+    from typing import Any
 
     import click
 

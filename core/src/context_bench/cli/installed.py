@@ -116,8 +116,7 @@ def table(told: dict[str, Any]) -> Iterator[str]:
             for name, body in value.items():
                 yield wrapped(name, _inner(body), 6, max(18, len(name) + 2))
         elif key != "id" and value not in (None, "", [], {}):
-            shown = ", ".join(map(str, value)) if isinstance(value, list) else _word(value)
-            yield wrapped(label, shown, 4, 22)
+            yield wrapped(label, _inner(value), 4, 22)
 
 
 def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]:
