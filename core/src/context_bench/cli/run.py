@@ -19,17 +19,8 @@ from context_bench.bench.parameters import DatasetSpec
 from context_bench.bench.project import flags_over, project_request, request_of_flags
 from context_bench.bench.requests import PARAMETERS, Request
 from context_bench.bench.run_parts import described_parts, with_flags_of_parts
-from context_bench.cli.commands import (
-    GovernorOptions,
-    ReportOptions,
-    RunOptions,
-    catalog_options,
-    flag_values,
-    open_catalog,
-    plugin_option,
-    project_option,
-    together,
-)
+from context_bench.cli import commands
+from context_bench.cli.commands import flag_values, open_catalog, together
 from context_bench.console import Screen, say, styled, tell, warn, whole_file, write_json
 from context_bench.errors import ConfigurationError, MetricError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix
@@ -189,12 +180,12 @@ _proxy_options = together(
 def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that say what is run."""
     own = parameters_of("run" if command.__name__ == "run" else "plan")
-    return together(_proxy_options, own, _set_option, plugin_option, project_option)(command)
+    return together(_proxy_options, own, _set_option, commands.plugin_option, commands.project_option)(command)
 
 
 def wiring_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command those of the options of ``run`` that say which evaluators and hooks are used."""
-    return parameters_of("explain")(plugin_option(project_option(command)))
+    return parameters_of("explain")(commands.plugin_option(commands.project_option(command)))
 
 
 def asked(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, Request]:
@@ -253,7 +244,7 @@ def options_given(component: Component, values: Mapping[str, Any]) -> dict[str, 
     return {name: values[option.flag] for name, option in declared if option.flag and option.flag in values}
 
 
-@click.command(cls=RunOptions)
+@click.command(cls=commands.RunOptions)
 @request_options
 @click.option("--dry-run", is_flag=True, help="Show the plan - which evaluators score what, and why - and stop.")
 @click.option("--locked", "is_locked", is_flag=True, help="Stop when the wiring differs from the lock file.")
@@ -346,7 +337,7 @@ def _show(catalog: Catalog, request: Request, parts: Mapping[str, Any], plans: I
         say(f"{name} reads gold: it is shown the right answers.")
 
 
-@click.command(cls=RunOptions)
+@click.command(cls=commands.RunOptions)
 @request_options
 @_lock_file_option
 @click.option("--label", "labels", multiple=True, help="Lock a label that rows carry too; repeatable.")
@@ -397,11 +388,11 @@ def failed_share(result: Any, path: Path) -> int:
     return 0
 
 
-@click.command(cls=GovernorOptions)
+@click.command(cls=commands.GovernorOptions)
 @_run_argument
 @parameters_of("resume")
 @report_options
-@catalog_options
+@commands.catalog_options
 def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
     """Finish a run: what was answered is not asked again, what failed is."""
     from context_bench.bench import runs
@@ -422,7 +413,7 @@ def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
 @_set_option
 @click.option("--force", is_flag=True, help="Score again also what the same evaluators scored before.")
 @report_options
-@catalog_options
+@commands.catalog_options
 def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None:
     """Score the stored responses of a run with new or changed evaluators; no system is asked."""
     from context_bench.bench.rescoring import rescore as score_again
@@ -438,7 +429,7 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
     reports.write(result)
 
 
-@click.command(cls=ReportOptions)
+@click.command(cls=commands.ReportOptions)
 @_run_argument
 @click.option("--score-field", metavar="KEY", help="Score that the metrics look at.  [default: as in the run]")
 @click.option("--threshold", type=float, metavar="X", help="Score that passes.  [default: as in the run]")
@@ -447,7 +438,7 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
 )
 @report_options
 @_partial_option
-@plugin_option
+@commands.plugin_option
 def report(
     run_file: Path, score_field: str | None, threshold: float | None, baseline: str | None, partial: bool, **flags: Any
 ) -> int:
