@@ -57,26 +57,20 @@ def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
 
     Requirements for another system or of an extra are named only where they are installed.
     """
-    from context_bench.plugins.installed import (
-        UnreadableFileError,
-        copies,
-        installed_distributions,
-        normalise,
-        requirements,
-    )
+    from context_bench.plugins import installed as packages
 
-    installed = installed_distributions()
+    installed = packages.installed_distributions()
 
     @cache
     def version(name: str) -> str | None:
-        found = installed.get(normalise(name))
-        return copies(found)[0].version if found else None
+        found = installed.get(packages.normalise(name))
+        return packages.copies(found)[0].version if found else None
 
     found: dict[str, dict[str, str | None]] = {}
     for name in sorted(set(names) & set(installed)):
         try:
-            needed = requirements(copies(installed[name])[0])
-        except UnreadableFileError:
+            needed = packages.requirements(packages.copies(installed[name])[0])
+        except packages.UnreadableFileError:
             continue
         found[name] = {
             other: version(other)

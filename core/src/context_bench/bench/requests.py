@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve, fields, frozen
 
 from context_bench.bench import parameters as kinds
+from context_bench.bench.builders import explained
 from context_bench.bench.parameters import PLANNED, AbsentObject, Examples, Parameter, SystemSpec, named, parameter
 from context_bench.errors import ConfigurationError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.wiring import Choice, Explanation
+from context_bench.runner.job_source import ById, RandomSample, Selection
 from context_bench.store.keys import require_room
-
-if TYPE_CHECKING:
-    from context_bench.runner.job_source import Selection
 
 ORDERS = ("interleaved", "system")
 _NAMES = kinds.names(is_repeated=True)
@@ -291,8 +290,6 @@ class Request:
             raise ConfigurationError(f"{' and '.join(given)} exclude each other: each says which examples are taken.")
         if not self.sample and not self.ids:
             return None
-        from context_bench.runner.job_source import ById, RandomSample
-
         return RandomSample(self.sample, self.seed) if self.sample else ById(self.ids)
 
     @property
@@ -353,7 +350,6 @@ class Request:
         Raises:
             ContextBenchError: A dataset is no spec, or what is asked for by name cannot be used.
         """
-        from context_bench.bench.builders import explained
         from context_bench.bench.planner import known_hooks
 
         choice = self.choice(catalog)

@@ -142,7 +142,6 @@ class Recomputation:
         self.notes: list[str] = []
         self._catalog, self._run = catalog, run
         self._keys = {entry["id"]: entry["key"] for entry in run.evaluators}
-        self._wirings: dict[str, LabelWiring] = {}
 
     def scores(self) -> Iterator[tuple[RowId, str, Mapping[str, float]]]:
         """Yield identity of the row, id of the evaluator, and scores.
@@ -163,29 +162,27 @@ class Recomputation:
         reader = RunReader(self._run.path)
         reference = _reference(self._catalog, reader)
         planner = Planner(self._catalog, request, reference=reference)
-        planner.know_stored(reader.labels())
-        slots = _silent(self._run.systems)
+        labels = reader.labels()
+        planner.know_stored(labels)
+        wirings = {label.label: self._unchanged(planner.wire(label.label)) for label in labels}
         workbench = Workbench(WordTokenizer())
-        again = Again(reader, slots, lambda label: self._wiring(planner, label), True, reference)
+        again = Again(reader, _silent(self._run.systems), wirings.__getitem__, True, reference)
         for job in again.jobs():
             names = {scorer.number: scorer.id for scorer in job.only or ()}
             for evaluation in workbench.do(job).evaluations:
                 yield job.id, names[evaluation.evaluator], evaluation.scores
 
-    def _wiring(self, planner: Planner, label: str) -> LabelWiring:
-        """Return the wiring of a label, with those evaluators only that must score as they did."""
-        if label not in self._wirings:
-            wiring = planner.wire(label)
-            kept = []
-            for scorer in wiring.scorers:
-                if not scorer.deterministic:
-                    self._note(f"Scores of {scorer.id} were not computed again: it is not deterministic.")
-                elif scorer.key != self._keys.get(scorer.id):
-                    self._note(f"Scores of {scorer.id} were not computed again: it or its options have changed since.")
-                else:
-                    kept.append(scorer)
-            self._wirings[label] = evolve(wiring, scorers=tuple(kept))
-        return self._wirings[label]
+    def _unchanged(self, wiring: LabelWiring) -> LabelWiring:
+        """Return a wiring with those evaluators only that must score as they did."""
+        kept = []
+        for scorer in wiring.scorers:
+            if not scorer.deterministic:
+                self._note(f"Scores of {scorer.id} were not computed again: it is not deterministic.")
+            elif scorer.key != self._keys.get(scorer.id):
+                self._note(f"Scores of {scorer.id} were not computed again: it or its options have changed since.")
+            else:
+                kept.append(scorer)
+        return evolve(wiring, scorers=tuple(kept))
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

@@ -50,7 +50,7 @@ from context_bench.runner.stopping import Breaker, Failures, Signals, Stop, mess
 from context_bench.runner.work import Loop, Workbench
 from context_bench.secrecy import is_redacted
 from context_bench.store.keys import require_room
-from context_bench.store.questions import EarlierResponses
+from context_bench.store.questions import EarlierResponses, unscored
 from context_bench.store.reader import told_as_damage
 from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
@@ -501,8 +501,6 @@ class Run:
         found: dict[int, set[int]] = {}
         if self._store.is_new:
             return found
-        from context_bench.store.questions import unscored
-
         for label in self._store.labels():
             for scorer in self._planner.wire(label.label).scorers:
                 if is_slow(scorer) and not scorer.agrees:  # agreement has a pass of its own
