@@ -51,17 +51,15 @@ class EvalResult:
         completeness: Completeness | None = None,
     ) -> None:
         self.rows = rows
-        if completeness is None:
-            completeness = completeness_of(rows.reader) if isinstance(rows, StoredRows) else Completeness(len(rows))
-        self.completeness = completeness
+        if isinstance(rows, StoredRows):
+            declared = [key for label in rows.reader.labels() for key in label.keys]
+            completeness = completeness_of(rows.reader)
+        self.completeness = completeness or Completeness(len(rows))
         self.timing = dict(timing)
         self.config = dict(config)
         self.metrics = tuple(map(with_declarations, metrics))
         self._declared = tuple(declared)
-        labels, baseline, baselines, derived = map(self.config.get, ("systems", "baseline", "baselines", "derived"))
-        self.summary, self.said, self.findings = summarise(
-            rows, self.metrics, self._declared, labels or (), baseline, baselines, derived or ()
-        )
+        self.summary, self.said, self.findings = summarise(rows, self.metrics, self._declared, self.config)
         self.warnings = (*warnings, *(line for line in self.findings if line not in warnings))
 
     @property

@@ -13,7 +13,6 @@ from context_bench import __version__
 from context_bench.plugins.catalog import Catalog
 from context_bench.records import REPORTED_CURRENCY
 from context_bench.store.reader import RunReader
-from context_bench.store.rows import Label
 
 if TYPE_CHECKING:
     from context_bench.protocols import Metric
@@ -80,8 +79,9 @@ def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
     return found
 
 
-def told_of(store: RunReader, labels: Sequence[Label], metrics: Sequence[Metric]) -> dict[str, Any]:
+def told_of(store: RunReader, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Return what a result's config says of the run that its file holds."""
+    labels = store.labels()
     return {
         "systems": [entry["label"] for entry in store.systems()],
         **comparison_of(store),

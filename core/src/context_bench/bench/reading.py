@@ -47,21 +47,18 @@ def read_result(
         store.hold_against(slots[baseline])
     with told_as_damage(path):
         recorded = store.run()
-        config = recorded["config"]
-        labels = store.labels()
         metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
         fields = [getattr(metric.metric, "score_field", "score") for metric in metrics]
-        declared = [key for label in labels for key in label.keys]
         told = {
-            "request": config,
+            "request": recorded["config"],
             "run_file": str(path),
             "status": recorded["status"],
-            **told_of(store, labels, metrics),
+            **told_of(store, metrics),
             "provenance": recorded["provenance"],
             "score_field": next((field for field in fields if field != "score"), "score"),
         }
         warnings = [*store.warnings(), *told_of_metrics]
-    return EvalResult(StoredRows(store), metrics, {}, told, declared, warnings)
+    return EvalResult(StoredRows(store), metrics, {}, told, warnings=warnings)
 
 
 def _metrics_of(

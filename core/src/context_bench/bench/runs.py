@@ -609,18 +609,16 @@ class Run:
 
     def _result(self, seconds: float, skipped: int) -> EvalResult:
         rows = StoredRows(self._store)
-        labels = self._store.labels()
         done = len(rows) - skipped
         config = {
             **self._config,
-            **told_of(self._store, labels, self._metrics),
+            **told_of(self._store, self._metrics),
             "max_workers": self._workers,
             "score_field": self._request.score_field,
             "tokenizer": self._tokenizer.name,
         }
         timing = {"seconds": seconds, "rows_per_second": done / seconds if seconds else 0.0, "reused_rows": skipped}
-        declared = [key for label in labels for key in label.keys]
-        result = EvalResult(rows, self._metrics, timing, config, declared, self._store.warnings())
+        result = EvalResult(rows, self._metrics, timing, config, warnings=self._store.warnings())
         self._store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
         self._store.warn(result.findings)
         return result

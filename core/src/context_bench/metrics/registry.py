@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from numbers import Integral, Real
 from types import SimpleNamespace
@@ -296,11 +296,8 @@ _NEAR_ZERO = 0.05
 def summarise(
     rows: Sequence[EvalRow],
     metrics: Sequence[RunMetric],
-    declared: Sequence[str] = (),
-    systems: Sequence[str] = (),
-    baseline: str | None = None,
-    paired: Mapping[str, str] | None = None,
-    derived: Collection[str] = (),
+    declared: Sequence[str],
+    config: Mapping[str, Any],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, list[str]], tuple[str, ...]]:
     """Return the values of each metric and the mean of every score, by system, in the order of the systems.
 
@@ -311,10 +308,9 @@ def summarise(
         rows: The rows of all systems.
         metrics: The metrics.
         declared: Score keys that the manifests of the wired evaluators promise.
-        systems: Labels of the systems; none takes those of the rows.
-        baseline: Label of the system that the others are held against.
-        paired: Labels of systems that are held against another one, and its label.
-        derived: Labels of systems whose rows are made of another one's.
+        config: What the result says of the run: ``systems``, whose labels are those of the rows where it has none; ``baseline``,
+            that the others are held against; ``baselines`` of systems that are held against another one, by label; and
+            ``derived``, the systems whose rows are made of another one's.
 
     Raises:
         MetricError: A metric asks for a score that no row has.
@@ -324,7 +320,7 @@ def summarise(
         check_score_field(metric, rows, declared)
     fields = [field for metric in inner if (field := getattr(metric, "score_field", None))]
     found = _columns(rows, fields)
-    columns_by_system = {label: found.get(label) or Columns(fields) for label in systems or found}
+    columns_by_system = {label: found.get(label) or Columns(fields) for label in config.get("systems") or found}
     said: dict[str, dict[str, None]] = {}
 
     def note(metric: Metric, label: str, values: Mapping[str, float]) -> None:
@@ -332,7 +328,7 @@ def summarise(
         said.setdefault(metric.name, {}).update(dict.fromkeys(values))
 
     for label, columns in columns_by_system.items():
-        columns.is_derived = label in derived
+        columns.is_derived = label in config.get("derived", ())
         own = ChosenRows(rows, lambda row, label=label: row.system == label and not row.is_extra)  # type: ignore[misc]
         for metric in inner:
             note(metric, label, _told(metric, _alone, metric, columns, own))
@@ -345,7 +341,7 @@ def summarise(
         for label, columns in columns_by_system.items()
     }
     findings = list(silences_of(rows, summary))
-    for one in dict.fromkeys((baseline, *(paired or {}).values())):
+    for one in dict.fromkeys((config.get("baseline"), *config.get("baselines", {}).values())):
         findings += weak_baseline(columns_by_system, one)
     return summary, {name: list(keys) for name, keys in said.items()}, tuple(findings)
 
