@@ -362,11 +362,11 @@ def recorded(thing: Any) -> Any:
     """Return what a run file keeps of an object; of a name, the name."""
     if isinstance(thing, str):
         return thing
-    if isinstance(thing, AbsentObject):
-        return {"object": {"name": thing.name, "type": thing.type}}
-    kind = thing if hasattr(thing, "__qualname__") and hasattr(thing, "__module__") else type(thing)
-    name = getattr(thing, "name", None) or getattr(thing, "__name__", "")
-    return {"object": {"name": str(name), "type": f"{kind.__module__}.{kind.__qualname__}"}}
+    if not isinstance(thing, AbsentObject):
+        kind = thing if hasattr(thing, "__qualname__") and hasattr(thing, "__module__") else type(thing)
+        name = getattr(thing, "name", None) or getattr(thing, "__name__", "")
+        thing = AbsentObject(str(name), f"{kind.__module__}.{kind.__qualname__}")
+    return {"object": asdict(thing)}
 
 
 def restored_object(found: Any) -> Any:

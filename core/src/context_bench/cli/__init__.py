@@ -92,13 +92,10 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         code = _call(arguments, sources)
         sys.stdout.flush()  # or a full disk would be found when nobody can say it any more
         return code
-    except RunStoppedError as error:
-        tell(f"Error: {error}" if error.exit_code not in (0, 10) else str(error))
-        if error.path:
-            tell(f"What was finished is kept. Go on with: context-bench resume {error.path}")
-        return error.exit_code
     except ContextBenchError as error:
-        tell(f"Error: {error}")
+        tell(str(error) if error.exit_code in (0, 10) else f"Error: {error}")
+        if isinstance(error, RunStoppedError) and error.path:
+            tell(f"What was finished is kept. Go on with: context-bench resume {error.path}")
         return error.exit_code
     except KeyboardInterrupt as error:
         tell("Interrupted.")
