@@ -7,6 +7,7 @@ import inspect
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -231,11 +232,13 @@ def test_the_keys_page_defines_every_key_as_the_code_makes_it() -> None:
 def test_the_project_file_page_has_every_key_and_no_other(tables: Tables) -> None:
     from context_bench.bench.project import project_request
     from context_bench.errors import UnknownNameError
+    from context_bench.plugins.catalog import Catalog
     from context_bench.plugins.discovery import discover
     from context_bench.plugins.settings import PluginSettings
 
     cost = pytest.importorskip("context_bench_cost", reason="the page tells of prices, which come with this package")
     catalog = discover(PluginSettings.read(environ={}))
+    alone = partial(project_request, catalog=Catalog())
 
     def known(read: Callable[[Any], Any], value: Any) -> set[str]:
         with pytest.raises(UnknownNameError) as caught:
@@ -245,9 +248,9 @@ def test_the_project_file_page_has_every_key_and_no_other(tables: Tables) -> Non
     page = {heading: set(first(lines)) for heading, lines in tables("reference/project-file.md").items()}
     assert page == {
         "Top level": known(lambda table: project_request(table, catalog), {"nonsense": 1}),
-        "run": known(project_request, {"run": {"nonsense": 1}}),
-        "systems": known(project_request, {"systems": [{"name": "a", "nonsense": 1}]}),
-        "datasets": known(project_request, {"datasets": [{"name": "a", "nonsense": 1}]}),
+        "run": known(alone, {"run": {"nonsense": 1}}),
+        "systems": known(alone, {"systems": [{"name": "a", "nonsense": 1}]}),
+        "datasets": known(alone, {"datasets": [{"name": "a", "nonsense": 1}]}),
         "plugins": known(PluginSettings.read, {"nonsense": 1}),
         "prices": known(cost.Money, [{"model": {"nonsense": 1}}]),
     }

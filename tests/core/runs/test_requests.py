@@ -223,7 +223,7 @@ def test_a_value_of_another_kind_is_refused_by_its_name(values: dict[str, Any], 
 @pytest.mark.parametrize("key", ["ids", "text-fields"])
 def test_a_selection_of_the_project_file_that_names_nothing_is_refused(key: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"context-bench\.toml: run\.{key} names nothing"):
-        project_request({"run": {key: []}})
+        project_request({"run": {key: []}}, Catalog())
 
 
 def test_as_much_is_taken_as_a_run_file_can_number() -> None:

@@ -53,10 +53,9 @@ from context_bench.plugins.settings import PROJECT_FILE
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
 _DEFAULTS = _KEYS["systems.defaults"].name
 _TABLES = ("run", "plugins")
-_CORE_ALONE = Catalog()
 
 
-def project_request(project: Mapping[str, Any], catalog: Catalog = _CORE_ALONE) -> Request:
+def project_request(project: Mapping[str, Any], catalog: Catalog) -> Request:
     """Return what the project file asks for; flags are laid over it.
 
     Args:
@@ -156,19 +155,19 @@ def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
 
     Args:
         request: What the project file or a run file asks for.
-        flags: Values by the names of the request's fields, and ``settings``, the values of ``--set``.
+        flags: Values by the names of the request's fields.
 
     Raises:
         ConfigurationError: A value is none of its parameter's kind.
     """
     given = {name: flags[name] for name in PARAMETERS if flags.get(name) not in (None, ())}
     changes: dict[str, Any] = {name: PARAMETERS[name].of_flag(value) for name, value in given.items()}
-    return settings_over(evolve(request, **changes), flags)
+    return evolve(request, **changes)
 
 
-def settings_over(request: Request, flags: Mapping[str, Any], catalog: Catalog = _CORE_ALONE) -> Request:
+def settings_over(request: Request, flags: Mapping[str, Any], catalog: Catalog) -> Request:
     """Return a request with the values of ``--set`` laid over it, once all that they may name is there."""
-    for path, value in parse_pairs(flags.get("settings", ()), "--set").items():
+    for path, value in parse_pairs(flags["settings"], "--set").items():
         request = set_value(request, path, value, catalog)
     return request
 
@@ -179,7 +178,7 @@ def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mappin
     Args:
         catalog: What is installed.
         project: The project file.
-        flags: As for :func:`flags_over`, and ``proxies``, ``names`` and ``model``.
+        flags: As for :func:`flags_over`, and ``settings``, the values of ``--set``, ``proxies``, ``names`` and ``model``.
 
     Raises:
         ContextBenchError: Something that was asked for cannot be.
@@ -187,7 +186,7 @@ def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mappin
     is_asked = flags["proxies"] or flags["names"] or flags["model"]
     proxies = proxies_of(flags, catalog.proxy_system) if is_asked else []
     request = project_request(project, catalog)
-    request = flags_over(evolve(request, systems=()) if proxies else request, {**flags, "settings": ()})
+    request = flags_over(evolve(request, systems=()) if proxies else request, flags)
     request = settings_over(evolve(request, systems=(*request.systems, *proxies)), flags, catalog)
     unsaid = {name: one.usual for name, one in PARAMETERS.items() if getattr(request, name) is None}
     return settled(catalog, evolve(request, **unsaid))

@@ -16,7 +16,7 @@ from attrs import evolve
 
 from context_bench.bench.builders import derived_lines, describe_dataset, find_dataset, oracles
 from context_bench.bench.parameters import DatasetSpec
-from context_bench.bench.project import flags_over, project_request, request_of_flags
+from context_bench.bench.project import flags_over, project_request, request_of_flags, settings_over
 from context_bench.bench.requests import PARAMETERS, Request
 from context_bench.bench.run_parts import described_parts, with_flags_of_parts
 from context_bench.cli import commands
@@ -419,7 +419,7 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
     from context_bench.bench.rescoring import rescore as score_again
 
     def change(request: Request) -> Request:
-        changed = flags_over(request, flags)
+        changed = settings_over(flags_over(request, flags), flags, Catalog())  # what run parts declare is for a run
         also, without = (tuple(dict.fromkeys((*getattr(request, name), *flags[name]))) for name in ("also", "without"))
         return evolve(changed, also=also, without=without)
 
