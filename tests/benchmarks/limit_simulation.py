@@ -194,7 +194,7 @@ def run(
             done = now[0] + (latency * random.uniform(0.9, 1.1) if is_answered else REFUSAL)
             heappush(asking, (done, sent, is_answered, size, now[0], headers, asked))
             size = draw()
-        later = now[0] + (0.01 if wait == FULL and not asking else 3600.0 if wait == FULL else max(wait, 1e-4))
+        later = now[0] + (0.01 if wait is FULL and not asking else 3600.0 if wait is FULL else max(wait, 1e-4))
         now[0] = min(later, asking[0][0]) if asking else later
         while asking and asking[0][0] <= now[0]:
             _, _, is_answered, spent, began, headers, asked = heappop(asking)

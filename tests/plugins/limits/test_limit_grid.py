@@ -64,6 +64,23 @@ def test_a_limit_beside_the_grid_is_learned(limit: int, window: float, tokens: i
     assert found.is_good, found
 
 
+SHORT = [(1, 0.02), (1, 0.005), (2, 0.04), (6, 0.12), (10, 0.2), (40, 0.2), (1, 0.2)]
+"""Windows below a second: a request in 20 ms is what a server makes of 50 a second that lets none go ahead."""
+
+
+@pytest.mark.parametrize("latency", [0.05, 1.0])
+@pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
+@pytest.mark.parametrize(("says", "seconds", "share"), [("nothing", 60.0, 0.7), ("Retry-After", 120.0, 0.7)])
+@pytest.mark.parametrize(("limit", "window"), SHORT)
+def test_a_window_shorter_than_a_second_is_learned(
+    limit: int, window: float, says: str, seconds: float, share: float, kind: str, latency: float
+) -> None:
+    """``Retry-After`` knows whole seconds only, so that each trial costs one."""
+    found = run(Server(limit, window, kind), limit / window, latency, says, settle=3.0 / window, lasts=seconds / window)
+    assert found.share >= share, found
+    assert found.refused <= 0.03 * found.sent + max(found.burst, 8), found
+
+
 @pytest.mark.parametrize("latency", [0.1, 2.0, 10.0])
 def test_what_was_found_holds_again_where_more_was_refused_at_once(latency: float) -> None:
     found = run(Server(1000, 10.0, "sliding"), 1.0, latency, "ratelimit", 100)

@@ -11,7 +11,7 @@ LATE, JITTER = 1.02, 0.02
 MOMENT = 1e-6
 
 _TOLD_SHARE = 0.97
-_CATCH_UP = 1.5
+_CATCH_UP, _RUSH = 1.5, 0.004
 _SPREAD = 1.1
 _TELLING, _ALIKE = 8.0, 1.3
 
@@ -36,7 +36,7 @@ class Pace:
         self.pace = self._known
         self._limit = 0.0  # of the window that slides; none while it is 0
         self._said: float | None = None
-        self._is_refuted = False
+        self._is_refuted = self._is_strict = False
         self._longest_reset = 0.0
         self._used = self._fillings = (float("inf"), 0.0)  # the least and the most that was told
         self._left = self._left_until = 0.0
@@ -68,7 +68,8 @@ class Pace:
         self._left -= amount
         if self.pace is not None:
             share = amount / (self.pace * (_SPREAD if self._limit else 1.0))
-            self._next = max(self._next, now - _CATCH_UP * share) + share
+            late = 0.0 if self._is_strict and share > _RUSH * amount else _CATCH_UP * share
+            self._next = max(self._next, now - late) + share
 
     def settle(self, sent: float, amount: float) -> None:
         """Count what a request was found to be, in place of what :meth:`spend` was told; nothing where it was refused."""
@@ -96,15 +97,18 @@ class Pace:
         """Begin to spread anew, without debts, after what was sent at this moment."""
         self._next = now if self.pace is None else now + self._latest / self.pace
 
-    def learn(self, pace: float, limit: float = 0.0, span: tuple[float, float] | None = None) -> None:
+    def learn(
+        self, pace: float, limit: float = 0.0, span: tuple[float, float] | None = None, is_strict: bool = False
+    ) -> None:
         """Take a pace that was estimated: what the endpoint has said of itself was refuted.
 
         Args:
             pace: How much in a second.
             limit: How much of it may go at once, as far as a window is known.
             span: Between which moments was sent what this was learned from.
+            is_strict: Whether two requests may never come closer than that: who was late does not make up for it.
         """
-        self._is_refuted, self._limit = True, limit
+        self._is_refuted, self._limit, self._is_strict = True, limit, is_strict
         self._span = None if span is None else (*span, self.sent.since(*span))
         self._set(pace)
 

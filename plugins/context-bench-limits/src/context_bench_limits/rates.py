@@ -9,6 +9,10 @@ That is a guess: a bucket that fills up again has room long before a window is o
 though its window had room, or shut for longer than its window - the mean between two moments at which the endpoint let go
 holds: whatever way a server counts, what it answered from one to the next is what it allows. From then on a refusal takes a
 little back, and a quiet time gives a little more.
+
+A window may be shorter than a second: one request in 20 ms is how many a server counts 50 a second. So the first trials come
+sooner, and where they leave it open by how much the window is shorter, the pace is sought: twice as much as was kept, until
+one is refused, and then what lies between.
 """
 
 from __future__ import annotations
@@ -22,10 +26,13 @@ from context_bench_limits.pace import JITTER, LATE, MOMENT, Estimates, Pace
 WINDOWS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0)
 """Seconds for which endpoints count; the longest is doubled where it is not enough."""
 
+_SHORTER = (0.1, 0.4)
 _FINER = (1.5, 3.0, 4.0, 6.0, 8.0, 12.0, 15.0, 25.0, 40.0, 50.0, 90.0)
 _MANY = 100.0
 _USUAL = (1.0, 10.0, 60.0)
 _LEAST_FREEZE, _SOON, _LONGEST_FREEZE = 0.3, 1.0, 300.0
+_DOUBTFUL, _CLOSE = 3.0, 1.05
+_TRIED, _LEAST_TRIED, _USED = 3.0, 0.3, 0.7
 _NEAR, _STEP, _UNSURE_STEP, _LARGEST_STEP = 0.99, 0.02, 0.08, 0.25
 _QUIET_REQUESTS = 8.0
 _PATIENCE, _LONGEST_PATIENCE, _SHORTEST_PATIENCE = 8.0, 64.0, 2.0
@@ -60,6 +67,11 @@ class Rates:
         self._guessed: tuple[float, tuple[float, float]] | None = None  # a window, and from when to when it was filled
         self._step, self._patience, self._crept = _STEP, _PATIENCE, 1.0
         self._is_unsure = self._is_beyond = False
+        self._is_seeking = False  # a pace between one that was kept and one that was refused
+        self._is_doubtful = False  # the window: it was asked once only whether it was over
+        self._falls = 0  # since more was given, from a pace that was sought; none while there is no such pace
+        self._kept: float | None = None
+        self._too_fast: float | None = None
         self._latency, self._refusal_seconds = 0.0, 0.05
         # The brake.
         self._frozen_at: float | None = None
@@ -130,6 +142,11 @@ class Rates:
             self._frozen_at, self._probe, self._probes = sent, None, 0
             has_many = self.requests.sent.since(self._cycle) >= _MANY
             self._candidates = sorted(WINDOWS + _FINER) if has_many else list(WINDOWS)
+            if self._is_seeking and self._kept is None:  # even the first pace was too fast: it is another window
+                self._is_seeking, self._window = False, None
+                self._released.clear()
+            elif self._may_be_short:
+                self._candidates = sorted({*_SHORTER, *self._candidates})
             self._freeze(now, asked)
         elif self._probe is not None and sent >= self._probe - MOMENT:
             self._probe = None
@@ -138,6 +155,13 @@ class Rates:
         elif asked is not None:
             self._frozen_until = max(self._frozen_until, now + asked)
         return False
+
+    @property
+    def _may_be_short(self) -> bool:
+        """Whether its window may be shorter than a second."""
+        if self._window is None:  # one that was refused late has none so short
+            return (self._frozen_at or 0.0) - (self._began or 0.0) < WINDOWS[0]
+        return self._is_seeking or self._window < WINDOWS[0]
 
     @property
     def _cycle(self) -> float:
@@ -151,13 +175,14 @@ class Rates:
             least = _LEAST_FREEZE * 2.0 ** min(self._probes, 10) if self._probes else 0.0
             self._frozen_until = now + min(max(asked, least), _LONGEST_FREEZE)
             return
-        while self._candidates and self._moment(self._candidates[0]) < now + _LEAST_FREEZE:
+        least = min(_LEAST_FREEZE, 0.5 * _SHORTER[0]) if self._may_be_short else _LEAST_FREEZE
+        while self._candidates and self._moment(self._candidates[0]) < now + least:
             self._candidates.pop(0)
         if not self._candidates:
             self._candidates = [max(WINDOWS[-1], 2.0 * (now - self._cycle))]
         moment = self._moment(self._candidates[0])
         soon = min(_SOON, _SHORT_SHARE * (self._window or _SOON / _SHORT_SHARE))  # a second costs a short window much
-        self._frozen_until = max(now + _LEAST_FREEZE, moment if self._probes else min(moment, now + soon))
+        self._frozen_until = max(now + least, moment if self._probes else min(moment, now + soon))
 
     def _moment(self, window: float) -> float:
         """Return when a window of so many seconds is over for sure."""
@@ -170,10 +195,17 @@ class Rates:
         assert self._frozen_at is not None
         again = self._probe if self._probe is not None else now
         frozen_at, window, cycle = self._frozen_at, self._window, self._cycle
-        froze = again - frozen_at
+        froze, self._is_doubtful = again - frozen_at, False
         answered = self.requests.sent.since(cycle, again - MOMENT)
-        if window is None or (len(self._released) == 1 and answered < _LEFT_OVER):
+        if window is None or (len(self._released) == 1 and answered < _LEFT_OVER and not self._falls):
             self._guess(frozen_at, again)
+        elif self._is_seeking:
+            self._seek_below()
+        elif self._falls:
+            self._patience = min(_LONGEST_PATIENCE, 2.0 * self._patience)
+            self._step = _STEP
+            self._scale(max(_LEAST_FALL, _FALL**self._falls))
+            self._falls += 1
         elif self._has_overshot(frozen_at):
             self._is_unsure, self._step = False, _STEP
             self._patience = min(_LONGEST_PATIENCE, 2.0 * self._patience)
@@ -196,7 +228,7 @@ class Rates:
         """Take the time until the endpoint let go for the first time as its window, and what it answered as its limit."""
         assert self._began is not None
         seconds, least = again - self._began, self._shut_at - self._began
-        possible = [window for window in (*WINDOWS, *_FINER) if least <= window <= seconds]
+        possible = [window for window in (*_SHORTER, *WINDOWS, *_FINER) if least <= window <= seconds]
         window = max(possible or [seconds])
         since, until = max(self._began, frozen_at - window) - MOMENT, again - MOMENT
         requests = self.requests.sent.since(since, until)
@@ -204,11 +236,48 @@ class Rates:
             self._began = again
             self._scale(0.5)
             return
-        self._window = max(1.0, window)
+        self._window = max(_SHORTER[0], window)
         self._binding, few = (self.tokens, _FEW_OF_TOKENS) if self._estimates.do_vary else (self.requests, _FEW)
         self._is_unsure = requests < few or window not in _USUAL
         self._step = _UNSURE_STEP if self._is_unsure else _STEP
         self._bind((window, (since, until)))
+        self._is_doubtful = seconds > _DOUBTFUL * (max(self._shut_at, frozen_at) - self._began)
+        self._is_seeking = window < WINDOWS[0] or (self._is_doubtful and requests < _LEFT_OVER)
+        self._falls = 0
+        if self._is_seeking:
+            self._kept = self._too_fast = self._guessed = None
+            self._is_doubtful = False
+            self._spread(window / max(window, seconds))
+
+    def _spread(self, factor: float = 1.0) -> None:
+        """Give up the window, and spread what is sent evenly."""
+        for pace in self._paces.values():
+            if pace.pace is not None:
+                pace.learn(factor * pace.pace, is_strict=True)
+
+    def _seek(self, pace: float) -> None:
+        """Try the next pace: twice as much as was kept, or what lies between that and what was refused."""
+        assert self._kept is not None
+        if self._too_fast is None:
+            wanted = 2.0 * self._kept
+        elif self._too_fast > _CLOSE * self._kept:
+            wanted = (self._kept * self._too_fast) ** 0.5
+        else:
+            wanted, self._is_seeking = self._kept, False
+        is_held = self._scale(wanted / pace) < 1.0 + _STEP < wanted / pace  # the user, or a header, allows no more
+        if is_held or not self._is_seeking:
+            self._is_seeking = self._is_unsure = False
+            self._step, self._falls = _STEP, 1
+
+    def _seek_below(self) -> None:
+        """Take note that the pace was too fast that was tried."""
+        self._too_fast = pace = self.requests.pace
+        assert pace is not None
+        if self._guessed is not None:  # the first that was tried beyond the window: it was right
+            self._is_seeking = False
+            self._bind()
+            return
+        self._seek(pace)
 
     def _forget(self, frozen_at: float, froze: float) -> None:
         """Take what was answered lately as the limit: it allows less than it did for long."""
@@ -274,6 +343,15 @@ class Rates:
         pace = self.requests.pace
         if self._frozen_at is not None or pace is None:
             return
+        if self._is_seeking:
+            seconds = now - self._changed_at
+            if seconds < max(_TRIED / pace + 2.0 * self._refusal_seconds, _LEAST_TRIED, self._window or 0.0):
+                return
+            if self.requests.sent.since(self._changed_at) >= _USED * seconds * pace:
+                self._kept, self._guessed = pace, None
+                self._seek(pace)
+            self._changed_at = now
+            return
         patience = _SHORTEST_PATIENCE if self._is_beyond else self._patience
         if self._is_unsure:
             patience = 1.0
@@ -281,9 +359,16 @@ class Rates:
         if now - self._changed_at < max(quiet, _QUIET_REQUESTS / pace):
             return
         self._changed_at = now
+        if self._is_doubtful:
+            self._is_doubtful, self._is_seeking = False, True
+            self._kept, self._too_fast = pace, None
+            self._spread()
+            self._seek(pace)
+            return
         factor = 1.0 + self._step
         self._step = min(_LARGEST_STEP, (2.0 if self._is_beyond else 1.5) * self._step)
         self._crept, self._is_beyond = self._scale(factor), True
+        self._falls = min(self._falls, 1)
 
     def _scale(self, factor: float) -> float:
         """Give more or less of both kinds; return what that came to, where one of them may have no more."""
