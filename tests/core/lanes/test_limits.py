@@ -43,6 +43,9 @@ class Response:
         ),
         pytest.param(RefusedError(status_code=529), True, None, id="overloaded, no word"),
         pytest.param(RefusedError(status=500), False, None, id="server error"),
+        pytest.param(RefusedError(status=503), False, None, id="unavailable"),
+        pytest.param(RefusedError(status=503, retry_after=2.0), True, 2.0, id="unavailable, come again"),
+        pytest.param(RefusedError(status=500, retry_after=2.0), False, 2.0, id="server error, come again"),
         pytest.param(RefusedError(response=Response(429, **{"Retry-After": "soon"})), True, None, id="unreadable"),
     ],
 )

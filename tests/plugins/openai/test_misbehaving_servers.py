@@ -351,6 +351,21 @@ def test_a_redirect_to_nowhere_is_an_error(server: Any, steps: Any, ask: Any) ->
 # Secrets
 
 
+@pytest.mark.parametrize("before", range(0, 24, 3))
+@pytest.mark.parametrize(("status", "length"), [(401, 590), (200, 110), (500, 590)])
+def test_a_key_is_hidden_before_words_are_cut_off(
+    status: int, length: int, before: int, server: Any, steps: Any, ask: Any
+) -> None:
+    """Half of a key would not be recognised."""
+    words = "x" * (length + before) + "sk-secret-1234567890"
+    server.play(steps.answer(status, words.encode(), {"x-told": "x" * (1010 + before) + "sk-secret-1234567890"}))
+    with pytest.raises(EndpointError) as caught:
+        ask(OpenAIProxy(server.url, api_key="sk-secret-1234567890", max_retries=0), EXAMPLE)
+    told = str(caught.value) + repr(vars(caught.value))
+    assert "x" * length in told
+    assert "sk" not in told
+
+
 def test_a_key_that_the_server_repeats_is_not_shown(server: Any, steps: Any, ask: Any) -> None:
     server.play(steps.error(401, "Incorrect API key provided: sk-secret-123."))
     error = _fails(ask, OpenAIProxy(server.url, api_key="sk-secret-123"), CredentialsRefusedError)

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from context_bench_http import add_usage
 from context_bench_http.headers import FailureHeaders, recorded_headers
-from context_bench_openai import EndpointUnreachableError, OpenAIProxy, ServerFailedError, UnusableReplyError
+from context_bench_openai import (
+    EndpointError,
+    EndpointUnreachableError,
+    OpenAIProxy,
+    ServerFailedError,
+    UnusableReplyError,
+)
 from context_bench_openai.streaming import EventStream
 from context_bench_openai.usage import read_usage
 
@@ -359,6 +365,57 @@ def test_an_error_within_a_stream_is_an_error(server: Any, steps: Any, ask: Any)
     server.play(steps.stream(steps.delta("Ita"), {"error": {"message": "Overloaded", "code": 502}}, done=False))
     with pytest.raises(ServerFailedError, match="Overloaded"):
         ask(OpenAIProxy(server.url, stream=True, max_retries=0), EXAMPLE)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b'event: error\ndata: {"message": "Overloaded", "type": "overloaded_error"}\n\n',
+        b"event: error\ndata: Overloaded\n\n",
+        b'error: {"code": 503, "message": "Overloaded", "type": "unavailable_error"}\n\n',
+    ],
+    ids=["its own event", "words", "llama.cpp"],
+)
+def test_an_error_event_within_a_stream_is_told_in_its_words(event: bytes, server: Any, steps: Any, ask: Any) -> None:
+    begin = b'data: {"choices": [{"index": 0, "delta": {"content": "Ita"}}]}\n\n'
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    server.play(steps.raw(head + begin + event, keep=False))
+    with pytest.raises(ServerFailedError, match="answered with an error: Overloaded"):
+        ask(OpenAIProxy(server.url, stream=True, max_retries=0), EXAMPLE)
+
+
+def test_a_stream_says_nothing_behind_its_end_and_calls_that_are_no_list_are_none(
+    server: Any, steps: Any, ask: Any
+) -> None:
+    body = b'\xef\xbb\xbfdata: {"choices": [{"index": 0, "delta": {"content": "Italy", "tool_calls": 5}}]}\r\r'
+    body += b'data: [DONE]\r\rdata: {"choices": [{"index": 0, "delta": {"content": " late"}}]}\r\r'
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    server.play(steps.raw(head + body, keep=False))
+    assert ask(OpenAIProxy(server.url, stream=True, max_retries=0), EXAMPLE)["response"] == "Italy"
+
+
+NAMED: dict[str, tuple[dict[str, Any], int | None, bool]] = {
+    "OpenAI's limit": ({"type": "requests", "code": "rate_limit_exceeded"}, 429, True),
+    "a limit of tokens": ({"type": "tokens", "code": "rate_limit_exceeded"}, 429, True),
+    "Google's limit": ({"code": 429, "status": "RESOURCE_EXHAUSTED"}, 429, True),
+    "a server that failed": ({"type": "server_error"}, 500, True),
+    "one that is overloaded": ({"type": "overloaded_error"}, 503, True),
+    "a spent quota": ({"code": "insufficient_quota"}, 429, False),
+    "a key": ({"code": "invalid_api_key", "type": "invalid_request_error"}, 401, False),
+    "no name": ({}, None, False),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_an_error_in_a_success_has_the_status_of_its_name(case: str, server: Any, steps: Any, ask: Any) -> None:
+    fields, status, retryable = NAMED[case]
+    body = {"error": {"message": "No.", **fields}}
+    server.play(steps.answer(200, body, {"retry-after": "7", "x-ratelimit-remaining-requests": "0"}))
+    with pytest.raises(EndpointError) as caught:
+        ask(OpenAIProxy(server.url, max_retries=0), EXAMPLE)
+    found = caught.value
+    assert (found.status, found.retryable, found.retry_after) == (status, retryable, 7.0)
+    assert found.headers["x-ratelimit-remaining-requests"] == "0"
 
 
 def test_a_stream_without_choices_or_with_broken_events_is_unusable(server: Any, steps: Any, ask: Any) -> None:

@@ -368,14 +368,16 @@ def _usage_of(output: Any) -> Usage:
 def is_refusal(error: BaseException) -> bool:
     """Whether an error says that its endpoint is asked too often.
 
-    Seen is a status of 429 or 529 in ``status``, ``status_code`` or ``code`` of the error or of its ``response``. An error
-    that says of itself ``retryable = False`` is none: a quota that is spent does not come back by waiting.
+    Seen is a status of 429 or 529 in ``status``, ``status_code`` or ``code`` of the error or of its ``response``; one of 503
+    where the server says when to ask again, as some refuse what is too much (RFC 9110, 15.6.4). An error that says of
+    itself ``retryable = False`` is none: a quota that is spent does not come back by waiting.
     """
     if _told(error, "retryable") is False:
         return False
     holders = error, _told(error, "response")
     said = [_told(holder, name) for holder in holders for name in ("status", "status_code", "code")]
-    return any(isinstance(status, int) and status in _TOO_OFTEN for status in said)
+    too_often = _TOO_OFTEN if wait_asked_for(error) is None else {*_TOO_OFTEN, 503}
+    return any(isinstance(status, int) and status in too_often for status in said)
 
 
 def headers_of(error: BaseException) -> Iterator[Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context_bench_anthropic.refusals import error_of
-from context_bench_http import EndpointUnreachableError, UnusableReplyError
+from context_bench_http import EndpointUnreachableError
+from context_bench_http.events import ServerEvents, told_error
 
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 
@@ -21,7 +22,7 @@ class EventStream:
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._rest = b""
+        self._events = ServerEvents(where)
         self._message: dict[str, Any] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
         self._has_stopped = False
@@ -33,9 +34,7 @@ class EventStream:
         Raises:
             EndpointError: An event is an error, or no JSON.
         """
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        for line in lines:
-            self._take(line.rstrip(b"\r"))
+        self._take(self._events.read(chunk))
 
     def content(self) -> dict[str, Any]:
         """Return the whole message.
@@ -43,26 +42,18 @@ class EventStream:
         Raises:
             EndpointUnreachableError: The stream ended before the model had finished.
         """
-        self._take(self._rest.rstrip(b"\r"))
-        self._rest = b""
+        self._take(self._events.rest())
         if not self._has_stopped:
             raise EndpointUnreachableError(
                 f"{self._where} broke off the stream before the reply was complete.", status=200, retryable=True
             )
         return {**self._message, "content": [_finished(self._blocks[index]) for index in sorted(self._blocks)]}
 
-    def _take(self, line: bytes) -> None:
-        field, _, value = line.partition(b":")
-        if field != b"data" or not value.strip():
-            return
-        try:
-            event = json.loads(value)
-        except (ValueError, RecursionError):
-            raise UnusableReplyError(
-                f"{self._where} streamed an event that is no JSON: {value.strip()[:80]!r}.", status=200
-            ) from None
-        if isinstance(event, Mapping):
-            self._add(event)
+    def _take(self, events: Iterable[tuple[str, Any]]) -> None:
+        for name, event in events:
+            told = told_error(name, event)
+            if told is not None or isinstance(event, Mapping):
+                self._add(event if told is None else {"type": "error", "error": told})
 
     def _add(self, event: Mapping[str, Any]) -> None:
         error = error_of(self._where, event)

@@ -19,6 +19,8 @@ Every message is one line that names the endpoint without secrets and carries th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class EndpointError(RuntimeError):
     """A call gave no usable reply.
@@ -28,6 +30,7 @@ class EndpointError(RuntimeError):
         retryable: Whether the same request may succeed later.
         attempts: How many requests were sent before giving up.
         retry_after: Seconds that the server asked to wait, or None when it did not say.
+        headers: What the response's headers said of limits and of the server's work, without secrets, names in lower case.
         finding: What `context-bench preflight` calls it; None leaves that to the status.
     """
 
@@ -40,6 +43,7 @@ class EndpointError(RuntimeError):
         self.status = status
         self.retryable = retryable
         self.retry_after = retry_after
+        self.headers: Mapping[str, str] = {}
         self.attempts = 1
         super().__init__(message)
 

@@ -12,6 +12,7 @@ from context_bench_http.endpoint import Endpoint
 from context_bench_http.errors import DeclaredFailureError, EndpointError, RedirectRefusedError, UnusableReplyError
 from context_bench_http.headers import FailureHeaders, recorded_headers
 from context_bench_http.redaction import Redaction
+from context_bench_http.retrying import wait_asked_for
 
 _LARGEST_BODY = 64 * 1024 * 1024
 _Reply = TypeVar("_Reply")
@@ -96,8 +97,19 @@ class IncomingResponse:
         Raises:
             EndpointError: The response is no usable reply.
         """
+        headers = recorded_headers({name: self._redaction.of(value) for name, value in self._headers.items() if value})
+        try:
+            return self._read(read, headers, attempt)
+        except EndpointError as error:
+            error.headers = headers
+            if error.retry_after is None:
+                error.retry_after = wait_asked_for(self._headers)
+            raise
+
+    def _read(self, read: Callable[..., _Reply], headers: Mapping[str, str], attempt: int) -> _Reply:
         if not 200 <= self._status < 300:
-            raise self._dialect.refusal(self._endpoint.shown, self._status, self._headers, b"".join(self._chunks))
+            body = self._redaction.of_bytes(b"".join(self._chunks))  # before anything of it is cut off
+            raise self._dialect.refusal(self._endpoint.shown, self._status, self._headers, body)
         declared = self._failure_headers.found_in(self._headers)
         if declared is not None:
             raise DeclaredFailureError(
@@ -107,7 +119,7 @@ class IncomingResponse:
         return read(
             self._endpoint.shown,
             content,
-            headers={name: self._redaction.of(value) for name, value in recorded_headers(self._headers).items()},
+            headers=headers,
             latency=perf_counter() - self._started,
             ttft=self._ttft,
             attempts=attempt,
@@ -121,7 +133,7 @@ class IncomingResponse:
             raise self._not_json(body) from None
 
     def _not_json(self, body: bytes) -> EndpointError:
-        beginning = body[:120].decode("utf-8", "replace")
+        beginning = self._redaction.of_bytes(body)[:120].decode("utf-8", "replace")
         what = f"a body that is no JSON: {beginning!r}" if body.strip() else "an empty body"
         # Without a length, a connection that broke looks like one that ended.
         may_be_cut = not self._headers.keys() & {"content-length", "transfer-encoding"}

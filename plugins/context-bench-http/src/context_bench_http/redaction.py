@@ -25,3 +25,9 @@ class Redaction:
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
+
+    def of_bytes(self, body: bytes) -> bytes:
+        """Return a body without the secrets."""
+        for secret in self._secrets:
+            body = body.replace(secret.encode("utf-8", "surrogatepass"), b"***")
+        return body

@@ -18,6 +18,33 @@ _TOO_LONG = re.compile(
     r"model_max_prompt_tokens|reduce the length",
     re.IGNORECASE,
 )
+_STATUSES = {
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+    "rate_limited": 429,
+    "too_many_requests": 429,
+    "requests": 429,
+    "tokens": 429,
+    "resource_exhausted": 429,
+    "insufficient_quota": 429,
+    "overloaded_error": 503,
+    "overloaded": 503,
+    "service_unavailable": 503,
+    "service_unavailable_error": 503,
+    "unavailable": 503,
+    "server_error": 500,
+    "internal_server_error": 500,
+    "internal_error": 500,
+    "api_error": 500,
+    "timeout": 504,
+    "timeout_error": 504,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+}
+"""Statuses by the names that servers give to errors, in their ``code``, ``type`` or ``status``."""
+
 _SPENT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_credits"}
 _HINTS: Mapping[int, str] = {
     401: "Set OPENAI_API_KEY or pass api_key.",
@@ -50,14 +77,16 @@ def refusal(where: str, status: int, headers: Mapping[str, str], body: bytes) ->
 def error_in_success(where: str, content: Mapping[str, Any]) -> EndpointError | None:
     """Return the error that a body holds although its status was 200, or None.
 
-    Gateways that have already begun an answer report the upstream's failure in this way, its status as ``error.code``.
+    Gateways that have already begun an answer report the upstream's failure in this way, its status as ``error.code``, or
+    by its name.
     """
     error = content.get("error")
     if not error or content.get("choices"):
         return None
     words, codes = server_words(content, b""), _codes(content)
-    code = str(error.get("code", error.get("status"))) if isinstance(error, Mapping) else ""
-    status = int(code) if re.fullmatch("[45][0-9][0-9]", code) else None
+    numbers = [int(code) for code in codes if re.fullmatch("[45][0-9][0-9]", code)]
+    named = [_STATUSES[code.lower()] for code in codes if code.lower() in _STATUSES]
+    status = next(iter([*numbers, *sorted(named)]), None)
     too_long = _says_too_long(words, codes)
     return error_class(status or 500, too_long)(
         f"{where} answered with an error: {words or 'no reason given'}",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from context_bench_http.errors import EndpointUnreachableError, UnusableReplyError
+from context_bench_http.errors import EndpointUnreachableError
+from context_bench_http.events import ServerEvents, told_error
 from context_bench_openai.reply import text_of
 
 
@@ -18,7 +18,7 @@ class EventStream:
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._rest = b""
+        self._events = ServerEvents(where)
         self._done = False
         self._texts: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": []}
         self._calls: dict[int, dict[str, Any]] = {}
@@ -30,9 +30,7 @@ class EventStream:
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the body."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        for line in lines:
-            self._take(line.rstrip(b"\r"))
+        self._take(self._events.read(chunk))
 
     def content(self) -> dict[str, Any]:
         """Return the whole completion.
@@ -40,8 +38,7 @@ class EventStream:
         Raises:
             EndpointUnreachableError: The stream ended before the model had finished.
         """
-        self._take(self._rest.rstrip(b"\r"))
-        self._rest = b""
+        self._take(self._events.rest())
         if "error" in self._seen:
             return self._seen
         if not self._done and self._finish_reason is None:
@@ -54,11 +51,14 @@ class EventStream:
         choice["logprobs"] = self._logprobs
         return {**self._seen, "choices": [choice] if self._has_choice else []}
 
-    def _take(self, line: bytes) -> None:
-        for event in _event(line, self._where):
-            if event is _END:
+    def _take(self, events: Iterable[tuple[str, Any]]) -> None:
+        for name, event in events:
+            error = told_error(name, event)
+            if error is not None:
+                self._seen["error"] = error
+            elif event is None:
                 self._done = True
-            elif isinstance(event, Mapping):
+            elif isinstance(event, Mapping) and not self._done:
                 self._add(event)
 
     def _add(self, event: Mapping[str, Any]) -> None:
@@ -82,7 +82,8 @@ class EventStream:
         self._text("content", delta.get("content"))
         self._text("refusal", delta.get("refusal"))
         self._text("reasoning_content", delta.get("reasoning_content") or delta.get("reasoning"))
-        for position, call in enumerate(delta.get("tool_calls") or ()):
+        calls = delta.get("tool_calls")
+        for position, call in enumerate(calls if isinstance(calls, list) else ()):
             if isinstance(call, Mapping):
                 self._add_call(call, position)
 
@@ -108,21 +109,3 @@ class EventStream:
         if isinstance(function, Mapping):
             for name in ("name", "arguments"):
                 known["function"][name] += text_of(function.get(name))
-
-
-_END = object()
-
-
-def _event(line: bytes, where: str) -> Iterator[Any]:
-    """Yield the event of a ``data:`` line; comments, names of events and blank lines yield nothing."""
-    field, _, value = line.partition(b":")
-    value = value.strip()
-    if field != b"data" or not value:
-        return
-    if value == b"[DONE]":
-        yield _END
-        return
-    try:
-        yield json.loads(value)
-    except (ValueError, RecursionError):
-        raise UnusableReplyError(f"{where} streamed an event that is no JSON: {value[:80]!r}.", status=200) from None

@@ -1,0 +1,109 @@
+"""Server-sent events, as the HTML standard has them (section 9.2.6, "Interpreting an event stream")."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from context_bench_http.errors import UnusableReplyError
+
+_MARK = b"\xef\xbb\xbf"
+_ERROR = "error"
+
+
+class ServerEvents:
+    """Reads the events of a body that comes in pieces, whatever ends its lines and wherever the network cuts it.
+
+    >>> list(ServerEvents("here").read(b'data: {"a": 1}\\n\\n'))
+    [('message', {'a': 1})]
+
+    Args:
+        where: The endpoint, without secrets.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._pieces: list[bytes] = []  # of a line that has not ended
+        self._is_first = True
+        self._was_return = False
+        self._name = ""
+        self._data: list[bytes] = []
+
+    def read(self, chunk: bytes) -> Iterator[tuple[str, Any]]:
+        """Yield the events that are complete with these bytes: what they are called, and their data as JSON.
+
+        An error may be told in plain words, which are then its data. ``[DONE]``, with which some servers end, is None.
+
+        Raises:
+            UnusableReplyError: Another event is no JSON.
+        """
+        if self._was_return and chunk:
+            self._was_return, chunk = False, chunk.removeprefix(b"\n")
+        if b"\n" not in chunk and b"\r" not in chunk:
+            self._pieces.append(chunk)  # joined once: a line may come in a million pieces
+            return
+        lines = b"".join([*self._pieces, chunk]).splitlines(keepends=True)
+        self._pieces = [] if lines[-1].endswith((b"\n", b"\r")) else [lines.pop()]
+        self._was_return = not self._pieces and lines[-1].endswith(b"\r")
+        for line in lines:
+            yield from self._take(line.rstrip(b"\r\n"))
+
+    def rest(self) -> Iterator[tuple[str, Any]]:
+        """Yield what stands behind the last blank line, where the body has ended."""
+        line, self._pieces = b"".join(self._pieces), []
+        yield from self._take(line)
+        yield from self._take(b"")
+
+    def _take(self, line: bytes) -> Iterator[tuple[str, Any]]:
+        if self._is_first:
+            self._is_first, line = False, line.removeprefix(_MARK)
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if not line:
+            yield from self._events()
+        elif name == b"data":
+            self._data.append(value)
+        elif name == b"event":
+            self._name = value.decode("utf-8", "replace").strip()
+        elif name == _ERROR.encode():  # llama.cpp's server writes it so
+            yield from self._events()
+            self._name, self._data = _ERROR, [value]
+
+    def _events(self) -> Iterator[tuple[str, Any]]:
+        """Yield the event whose lines have been read: one, or one for each line where somebody forgot the blank ones."""
+        name, lines = self._name or "message", self._data
+        self._name, self._data = "", []
+        if len(lines) > 1:
+            try:
+                yield name, json.loads(b"\n".join(lines))
+                return
+            except (ValueError, RecursionError):
+                pass
+        for line in lines:
+            if line.strip():
+                yield name, self._content(name, line.strip())
+
+    def _content(self, name: str, line: bytes) -> Any:
+        if line == b"[DONE]":
+            return None
+        try:
+            return json.loads(line)
+        except (ValueError, RecursionError):
+            if name == _ERROR:
+                return line.decode("utf-8", "replace")
+            raise UnusableReplyError(
+                f"{self._where} streamed an event that is no JSON: {line[:80]!r}.", status=200
+            ) from None
+
+
+def told_error(name: str, content: Any) -> Any:
+    """Return the error that an event called ``error`` tells, None for any other event.
+
+    >>> told_error("error", {"error": {"code": 500}}), told_error("error", "gone"), told_error("message", "gone")
+    ({'code': 500}, {'message': 'gone'}, None)
+    """
+    if name != _ERROR or not content:
+        return None
+    told = content.get("error", content) if isinstance(content, dict) else content
+    return told if isinstance(told, dict) else {"message": str(told)}
