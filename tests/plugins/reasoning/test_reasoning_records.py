@@ -101,6 +101,8 @@ def test_without_gold_or_response_nothing_is_scored():
         ("18", "<think>18</think>20", 0.0),
         ("18", "So she earns \\$18.", 1.0),
         ("18", "**Answer:**\n- 18", 1.0),
+        ("18", "#### 18\n\nQuestion: How many are left?\nHalf.\n#### 9", 1.0),
+        ("9", "#### 18\n\nQuestion: How many are left?\nHalf.\n#### 9", 0.0),
         ("18", "#### Step 2: Multiply\n9 * 2 = 18", 1.0),
         ("18", "#### 2. Multiply\n9 * 2 = 18", 1.0),
         ("18", "#### 18\n\nQuestion: Tom has 5 apples.", 1.0),

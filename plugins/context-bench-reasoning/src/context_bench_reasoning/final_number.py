@@ -30,9 +30,10 @@ _LONGEST = 400
 class FinalNumber:
     """1.0 where the last number of a response is the reference, else 0.0.
 
-    A response with ``####`` before a number counts by the last one, as the solutions of GSM8K are written (Cobbe et al. 2021,
-    "Training Verifiers to Solve Math Word Problems"). Thousands separators, a currency sign and zeros at the end do not count;
-    ``2,5`` is two and a half, and the hyphen of ``10-15`` and the exponent of ``m^2`` are parts of no number.
+    A response with ``####`` before a number counts by the first one, as in the authors' ``extract_answer`` (Cobbe et al. 2021,
+    "Training Verifiers to Solve Math Word Problems"): a model that goes on writes the answers to other questions. Thousands
+    separators, a currency sign and zeros at the end do not count; ``2,5`` is two and a half, and the hyphen of ``10-15`` and
+    the exponent of ``m^2`` are parts of no number.
 
     Score keys: ``final_number``. Details: ``extracted``.
 
@@ -68,9 +69,9 @@ class FinalNumber:
 
 def _final(response: str) -> Decimal | None:
     response = re.sub(r"[−–﹣－]", "-", response).replace("{,}", ",").replace("\\,", "\u2009")
-    marked = [found for mark in _MARK.finditer(response) if (found := _NUMBER.match(response, mark.end()))]
-    if marked:
-        return _value(marked[-1][0])
+    marked = (_NUMBER.match(response, mark.end()) for mark in _MARK.finditer(response))
+    if first := next(filter(None, marked), None):
+        return _value(first[0])
     numbers = _NUMBER.findall(response)
     return _value(numbers[-1]) if numbers else None
 
