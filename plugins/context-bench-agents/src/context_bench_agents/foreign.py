@@ -50,6 +50,8 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`(?:[^`\\]|\\.)*`'
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _LONGEST = 5_000
 """Letters of a list or table that is read; a longer one stays text."""
+_LONGEST_NUMBER = 1_000
+"""Digits of a number that is read."""
 
 
 def call_in(text: str, language: str) -> tuple[str, dict[str, str]] | None:
@@ -89,7 +91,7 @@ def converted(source: str, kind: str, inner: str | None, language: str) -> Any:
     [1, 2]
     """
     if number := _NUMBERS[language].get(kind):
-        found = number.fullmatch(source)
+        found = number.fullmatch(source) if len(source) <= _LONGEST_NUMBER else None
         return TYPES[language][kind](found[number.groups]) if found else source
     if TYPES[language][kind] is bool:
         return {"true": True, "false": False}.get(source, source)
