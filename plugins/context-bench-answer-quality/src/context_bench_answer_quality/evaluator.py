@@ -95,9 +95,7 @@ class AnswerQuality:
             else:
                 counted = Counter(tokens) if counted is None else counted
                 shared = _shared_by_count(counted, wanted)
-            if shared and self._has_verdicts and tokens != wanted and (tokens in _VERDICTS or wanted in _VERDICTS):
-                shared = 0
-            if shared:
+            if shared and not (self._has_verdicts and _is_another_verdict(tokens, wanted)):
                 of_response, of_reference = shared / len(tokens), shared / len(wanted)
                 reference_f1 = 2 * of_response * of_reference / (of_response + of_reference)
                 f1 = reference_f1 if reference_f1 > f1 else f1  # max() would take a tenth of the whole time
@@ -111,6 +109,11 @@ def _tokenizer(tokens: Tokens, rules: Rules) -> Callable[[str], list[str]]:
     if rules == "triviaqa":
         return _spaced_words if tokens == "words" else _spaced_characters
     return word_tokens if tokens == "words" else character_tokens
+
+
+def _is_another_verdict(tokens: list[str], wanted: list[str]) -> bool:
+    """Whether one of two answers is nothing but a yes or a no, and the other is not the same."""
+    return tokens != wanted and (tokens in _VERDICTS or wanted in _VERDICTS)
 
 
 def _spaced_words(lowered: str) -> list[str]:
