@@ -135,6 +135,7 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
         (["-s", "replay", "-d", "rows.jsonl", "--ids", ","], "--ids names nothing"),
         (["-s", "replay:field=a,field=b", "-d", "rows.jsonl"], "the option 'field' is given twice"),
         (["-s", "replay", "-d", "rows.jsonl,quote=a,quote=b"], "the option 'quote' is given twice"),
+        (["-s", "replay", "-d", "rows.jsonl,quote=a,rest"], "what stands behind 'quote' is no option: write key=value"),
         (["-s", "replay", "-d", "rows.jsonl", "--evaluators", ""], "--evaluators names nothing"),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--metrics", "pass-rate:threshold=nan"],

@@ -476,16 +476,16 @@ def parse_dataset(text: str) -> DatasetSpec:
     """
     label, name, rest = _split(text, "dataset")
     config = rest.pop(0) if rest and rest[0] and "=" not in rest[0] else None
-    options = _options(rest, f"dataset {text!r}")
+    options = _options(rest, f"dataset {name!r}")
     return DatasetSpec(name, config, options, label, options.pop("split", None))
 
 
 def _options(parts: Sequence[str], owner: str) -> dict[str, str]:
     options: dict[str, str] = {}
-    for number, part in enumerate(parts):
+    for part in parts:
         key, equals, value = part.partition("=")
         if not equals or not key:  # a later part is not repeated: it may be the rest of a secret that holds a comma
-            told = repr(part) if number == 0 else f"part {number + 1}"
+            told = f"what stands behind {next(reversed(options))!r}" if options else repr(part)
             raise ConfigurationError(f"In the {owner}, {told} is no option: write key=value.")
         if key in options:
             raise ConfigurationError(f"In the {owner}, the option {key!r} is given twice.")

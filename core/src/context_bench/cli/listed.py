@@ -24,7 +24,7 @@ _PLAIN = frozenset({"--json", "-v", "--verbose", "--no-cache"})
 
 
 def told_plainly(arguments: Sequence[str], sources: list[str]) -> bool:
-    """Answer a call that needs no click: ``--help``, or ``plugins list`` with every component; return whether that is done.
+    """Answer ``--help``, or ``plugins list`` with every component, where that needs no click; return whether that is done.
 
     Args:
         arguments: The command line.
@@ -34,9 +34,9 @@ def told_plainly(arguments: Sequence[str], sources: list[str]) -> bool:
         UnknownNameError: The environment or the project file names what nobody has heard of.
     """
     flags = set(arguments[2:])
-    if arguments in (["--help"], ["-h"]):
+    if arguments[0] != "plugins":
         return _help(sources)
-    if arguments[:2] != ["plugins", "list"] or not flags <= _PLAIN:
+    if not flags <= _PLAIN:
         return False
     catalog = _installed(sources)
     tell_components(catalog, catalog.components, "--json" in flags, bool(flags & {"-v", "--verbose"}))
