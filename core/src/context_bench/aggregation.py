@@ -344,16 +344,13 @@ class _Group:
 
     def __init__(self, dataset: str, keys: Mapping[str, KeyMeaning]) -> None:
         self.dataset, self.keys, self.rows = dataset, keys, 0
-        self.means = {key: _Mean() for key in keys if key != ANY_KEY}
+        self.means = defaultdict(_Mean, {key: _Mean() for key in keys if key != ANY_KEY})
 
     def add(self, scores: Mapping[str, float]) -> None:
         """Add the scores of a row."""
         self.rows += 1
         for key, value in scores.items():
-            mean = self.means.get(key)
-            if mean is None:
-                mean = self.means[key] = _Mean()
-            mean.values.append(value)
+            self.means[key].values.append(value)
         if not self.rows % _SUMMED:
             for mean in self.means.values():
                 mean.sum_up()
