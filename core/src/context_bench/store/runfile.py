@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
+from functools import cache, wraps
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -31,6 +31,32 @@ from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, V
 
 _MOST, _FEW = 40, 4
 _LINES_AT_ONCE = (_MOST, 16, 8, _FEW, 2, 1)  # of at most 24 values each: SQLite may be built for 999 in one statement
+
+
+def _in_transaction(write: Callable[..., None]) -> Callable[..., None]:
+    """Have a method of a run file write in a transaction, one thread at a time.
+
+    It is no generator with ``with`` around its ``yield``: a signal that came behind its first step would leave it with the lock,
+    for as long as anybody holds the signal's error.
+
+    Raises:
+        StoreError: It cannot be written, or nobody would find it.
+    """
+
+    @wraps(write)
+    def call(store: RunFile, *arguments: Any) -> None:
+        try:
+            with store._lock:
+                if not store.is_there:
+                    raise StoreError(
+                        f"The run file {store.path} is gone: somebody removed, moved or replaced it while the run went on."
+                    )
+                with store._connection:
+                    write(store, *arguments)
+        except sqlite3.Error as error:
+            raise StoreError(f"The run file {store.path} cannot be written: {error}.") from error
+
+    return call
 
 
 class RunFile(RunReader):
@@ -96,33 +122,15 @@ class RunFile(RunReader):
         except OSError:
             return False
 
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Open a transaction, for one thread at a time.
-
-        Raises:
-            StoreError: It cannot be written, or nobody would find it.
-        """
-        try:
-            with self._lock:
-                if not self.is_there:
-                    raise StoreError(
-                        f"The run file {self.path} is gone: somebody removed, moved or replaced it while the run went on."
-                    )
-                with self._connection as connection:
-                    yield connection
-        except sqlite3.Error as error:
-            raise StoreError(f"The run file {self.path} cannot be written: {error}.") from error
-
+    @_in_transaction
     def _write(self, query: str, *values: Any) -> None:
         """Execute one statement in a transaction of its own."""
-        with self._writing() as connection:
-            connection.execute(query, values)
+        self._connection.execute(query, values)
 
+    @_in_transaction
     def _put(self, table: str, *values: Any) -> None:
         """Write one line of a table, in the place of the one with its key."""
-        with self._writing():
-            self._insert(table, [values])
+        self._insert(table, [values])
 
     def discard(self) -> None:
         """Close the file and remove it, with what SQLite keeps beside it, unless somebody did or replaced it."""
@@ -134,15 +142,14 @@ class RunFile(RunReader):
         """Record what is asked for now, in place of what the run began with."""
         self._write("UPDATE run SET config = ?", to_json(config))
 
+    @_in_transaction
     def begin(self, status: str | None = "running") -> None:
         """Record that a session writes into the file, and the status that it gives to the run: it is sealed at its end."""
-        with self._writing():
-            if status is not None:
-                self._connection.execute("UPDATE run SET status = ?", (status,))
-            self._connection.execute(
-                "UPDATE meta SET value = substr(value, 1, length(value) - ?) || ? WHERE name = 'seal'",
-                (len(OPEN), OPEN),
-            )
+        if status is not None:
+            self._connection.execute("UPDATE run SET status = ?", (status,))
+        self._connection.execute(
+            "UPDATE meta SET value = substr(value, 1, length(value) - ?) || ? WHERE name = 'seal'", (len(OPEN), OPEN)
+        )
 
     def seal(self) -> bool:
         """Close and seal the main file, and return whether it could be: not while another program has the file open."""
@@ -193,11 +200,11 @@ class RunFile(RunReader):
         if rows is not None:
             self._put("meta", "expected", str(rows))
 
+    @_in_transaction
     def add_provenance(self, found: Mapping[str, Any]) -> None:
         """Add to what is recorded about the place where the run is done."""
-        with self._writing():
-            [(text,)] = self._connection.execute("SELECT provenance FROM run").fetchall()
-            self._connection.execute("UPDATE run SET provenance = ?", (to_json({**from_json(text), **found}),))
+        [(text,)] = self._connection.execute("SELECT provenance FROM run").fetchall()
+        self._connection.execute("UPDATE run SET provenance = ?", (to_json({**from_json(text), **found}),))
 
     def settle_headlines(self) -> None:
         """Name the headline of labels whose evaluators had no manifest to name one: ``score``, else their first key."""
@@ -215,11 +222,13 @@ class RunFile(RunReader):
 
     def finish(self, status: str, finished: str) -> None:
         """Record how the run ended: ``finished``, ``interrupted`` or ``stopped``."""
-        size = sum(map(sum, self.counts().values()))
-        with self._writing():
-            self._insert("meta", [("rows", str(size))])
-            self._connection.execute("UPDATE run SET status = ?, finished = ?", (status, finished))
-            self.is_finished = True
+        self._finish(status, finished, sum(map(sum, self.counts().values())))
+
+    @_in_transaction
+    def _finish(self, status: str, finished: str, size: int) -> None:
+        self._insert("meta", [("rows", str(size))])
+        self._connection.execute("UPDATE run SET status = ?, finished = ?", (status, finished))
+        self.is_finished = True
 
     def warn(self, lines: Sequence[str]) -> None:
         """Record what the user should know of the run; a line that is there already is not repeated."""
@@ -258,11 +267,14 @@ class RunFile(RunReader):
                 evaluations.append(evaluation.values(number, scored))
             if item.failures:
                 failures += item.failed(number)
-        with self._writing():
-            if rows:
-                self._forget(rows)
-            for table, found in lines.items():
-                self._insert(table, found)
+        self._commit(rows, lines)
+
+    @_in_transaction
+    def _commit(self, rows: Sequence[tuple[int, StoredRow]], lines: Mapping[str, Sequence[Values]]) -> None:
+        if rows:
+            self._forget(rows)
+        for table, found in lines.items():
+            self._insert(table, found)
 
     def _insert(self, table: str, lines: Sequence[Values]) -> None:
         """Insert lines, many by one statement: each statement lets other threads in, and must wait for its turn again."""
@@ -298,6 +310,7 @@ class RunFile(RunReader):
                     f"ON examples.id = {sql_example_of('responses.id')} ORDER BY responses.id"
                 )
 
+    @_in_transaction
     def keep_turn(self, turn: StoredTurn) -> None:
         """Write the answer to a turn durably, in place of what was kept of this turn and those behind it.
 
@@ -306,11 +319,10 @@ class RunFile(RunReader):
             StoreError: It cannot be written.
         """
         values = turn.values()
-        with self._writing():
-            if self.is_finished:
-                raise TimeoutError("the run has ended.")
-            self._connection.execute("DELETE FROM turns WHERE response = ? AND turn >= ?", values[:2])
-            self._insert("turns", [values])
+        if self.is_finished:
+            raise TimeoutError("the run has ended.")
+        self._connection.execute("DELETE FROM turns WHERE response = ? AND turn >= ?", values[:2])
+        self._insert("turns", [values])
 
 
 def _insertion(table: str, lines: Sequence[Values]) -> tuple[str, Sequence[Any]]:
