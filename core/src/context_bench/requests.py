@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
-from context_bench.bench.parameters import SystemSpec, parse_system, secrecy_of, specs_in
+from context_bench.bench.parameters import SystemSpec, hushed, parse_system, secrecy_of, specs_in
 from context_bench.bench.requests import Request
 from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
@@ -195,7 +195,7 @@ def request_command(name: str | None = None, *, only_wiring: bool = False) -> Ca
         def call(**flags: Any) -> Any:
             given = {param.name: flags.pop(param.name) for param in own}
             catalog, request = asked(flags)
-            with hiding(secrecy_of(catalog, request).of):
+            with hiding(secrecy_of(catalog, request).of), hushed(catalog, request):
                 if not only_wiring:
                     refuse_idle(catalog, request, flags, set(), plan(catalog, request).values())
                 return function(request=request, catalog=catalog, **given)

@@ -17,6 +17,7 @@ from context_bench.bench.parameters import (
     DatasetSpec,
     Examples,
     SystemSpec,
+    hushed,
     numbered,
     parse_dataset,
     safe_spec,
@@ -310,16 +311,17 @@ def derived_lines(catalog: Catalog, request: Request) -> list[str]:
     from context_bench.bench.baseline import settled
     from context_bench.bench.run_parts import load_parts
 
-    parts = load_parts(catalog, request)
-    request = settled(catalog, parts.prepared(request))
-    slots = make_slots(catalog, with_reader(catalog, request.systems, request.reader), "")
-    size = request.size()
-    calls = "a call a row" if size is None else f"{size} calls"
-    lines = []
-    for slot in derived_slots(catalog, request, parts, slots):
-        asked = "no call" if slot.model is None else f"{calls} to {slot.model}"
-        lines.append(f"{slot.label}: derived from {slots[slot.source or 0].label}, {asked}")
-    close_systems(slots)
+    with hushed(catalog, request):
+        parts = load_parts(catalog, request)
+        request = settled(catalog, parts.prepared(request))
+        slots = make_slots(catalog, with_reader(catalog, request.systems, request.reader), "")
+        size = request.size()
+        calls = "a call a row" if size is None else f"{size} calls"
+        lines = []
+        for slot in derived_slots(catalog, request, parts, slots):
+            asked = "no call" if slot.model is None else f"{calls} to {slot.model}"
+            lines.append(f"{slot.label}: derived from {slots[slot.source or 0].label}, {asked}")
+        close_systems(slots)
     return lines
 
 

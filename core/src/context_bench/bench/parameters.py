@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from os import environ
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import Factory, asdict, evolve, field, fields_dict, frozen
 
-from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.errors import ConfigurationError, ContextBenchError, UnknownNameError
 from context_bench.plugins.settings import PROJECT_FILE
 from context_bench.secrecy import Secrecy, secret_values, secrets_in, without_secrets
 
@@ -626,6 +627,16 @@ def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
             if option.secret and option.env:
                 found += secrets_in(environ.get(option.env))
     return Secrecy(found)
+
+
+@contextmanager
+def hushed(catalog: Catalog, request: Request) -> Iterator[None]:
+    """Take the secrets of a run out of what goes wrong meanwhile, as somebody else's code may repeat its own."""
+    try:
+        yield
+    except ContextBenchError as error:
+        error.args = (secrecy_of(catalog, request).of(str(error)),)
+        raise
 
 
 def specs_in(asked: Any) -> Iterator[Any]:

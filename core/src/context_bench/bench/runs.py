@@ -19,7 +19,7 @@ from attrs import define, evolve, field, frozen
 
 from context_bench.bench import builders, run_parts
 from context_bench.bench.baseline import settled
-from context_bench.bench.parameters import numbered, secrecy_of, specs_in
+from context_bench.bench.parameters import hushed, numbered, secrecy_of, specs_in
 from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, metrics_of
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request, absent
@@ -281,6 +281,10 @@ class Run:
     """
 
     def __init__(self, catalog: Catalog, request: Request, place: Place, warnings: Warnings) -> None:
+        with hushed(catalog, request):
+            self._set_up(catalog, request, place, warnings)
+
+    def _set_up(self, catalog: Catalog, request: Request, place: Place, warnings: Warnings) -> None:
         self._catalog = catalog
         self._earlier = _earlier(request)
         check_locked_parts(catalog, request)
