@@ -24,7 +24,11 @@ FINE = """
             return {{}}
 """
 BAD = {
-    "exits": ("import os; os._exit(7)", "importing it ended the process, with exit code 7"),
+    "exits": ("import os; os._exit(7)", "loading it raised SystemExit: it called os._exit(7)"),
+    "is killed": (
+        "import os, signal; signal.raise_signal(signal.SIGKILL)",
+        "importing it ended the process, with exit code ",
+    ),
     "floods": ("while True: print('x' * 10000)", "importing it wrote more than 1 MiB"),
     "floods the other": (
         "import sys\nwhile True: sys.stderr.write('x' * 10000)",
@@ -81,7 +85,7 @@ def test_the_check_of_authors_names_it_and_goes_on(site: Any, context_bench: Run
     told = json.loads(done.out)
     assert told["acme-z/z (evaluator)"] == []
     [fault] = told["acme-bad/bad (evaluator)"]
-    assert fault.startswith("failed: importing it ended the process, with exit code 7")
+    assert fault.startswith("failed: loading it raised SystemExit: it called os._exit(7)")
 
 
 def test_the_doctor_goes_on_after_one_that_exits(site: Any, context_bench: Run) -> None:
@@ -101,5 +105,5 @@ def test_the_doctor_goes_on_after_one_that_exits(site: Any, context_bench: Run) 
     code = "def look():\n    return [('weather', 'note', 'it rains')]\n\nclass Bad: pass\n"
     site.add("acme-fine", code=code, manifest=fine, entry_points={"systems": {"fine": "acme_fine:Bad"}})
     done = context_bench("doctor")
-    assert "its check cannot be loaded: importing it ended the process, with exit code 9" in done.words
+    assert "its check cannot be loaded: loading it raised SystemExit: it called os._exit(9)." in done.words
     assert "acme-fine weather: it rains" in done.words

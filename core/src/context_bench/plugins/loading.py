@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from datetime import date, time
 from importlib import import_module
 from math import isfinite
 from os import PathLike
-from typing import Any
+from threading import Timer
+from typing import Any, TextIO, cast
 
+from context_bench.console import tell
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, OK, Component, install_line
 from context_bench.plugins.component_metadata import Option
@@ -41,8 +43,8 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
     module_name, attribute = module_name.strip(), attribute.partition("[")[0].strip()
     name = component.distribution.name
     try:
-        with redirect_stdout(sys.stderr):  # standard output is for results, whatever a plugin prints at import
-            value: Any = import_module(module_name)
+        with redirect_stdout(cast("TextIO", _Unclosable(sys.stderr))):  # standard output is for results
+            value: Any = sys.modules.get(module_name) or _imported(component, module_name)
             for part in filter(None, attribute.split(".")):
                 value = getattr(value, part)
             value = _bind(value, component)
@@ -60,6 +62,55 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
     except BaseException as error:  # noqa: BLE001 - a plugin may raise anything at import, SystemExit and its like too
         return _failed(component, error), None, error
     return component, value, None
+
+
+class _Unclosable:
+    """A stream that stays open, whatever an import does with what it takes for standard output.
+
+    Args:
+        stream: The stream; what it stands on cannot be closed through this either.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._stream, name)
+        return _Unclosable(found) if name in ("buffer", "raw") else found
+
+    def close(self) -> None:
+        """Leave it open."""
+
+    def detach(self) -> Any:
+        """Return what it stands on, and stay."""
+        return self.buffer
+
+
+def _imported(component: Component, module: str) -> Any:
+    """Import a module: one that takes long is named meanwhile, and one that ends the process with ``os._exit`` fails.
+
+    Such an end would be silent, and with 0 a run without rows would look like a good one.
+    """
+    leave, process = os._exit, os.getpid()
+
+    def refuse(code: int) -> None:
+        if os.getpid() != process:  # a child that the import has begun ends as it likes
+            leave(code)
+        raise SystemExit(f"it called os._exit({code})")
+
+    watch = Timer(_LONG, tell, [f"Importing {component.id} (module {module}) takes more than {_LONG:g} s."])
+    watch.daemon = True
+    try:
+        with suppress(RuntimeError):  # no thread is to be had
+            watch.start()
+        os._exit = refuse  # type: ignore[assignment]
+        return import_module(module)
+    finally:
+        os._exit = leave
+        watch.cancel()
+
+
+_LONG = 5.0
 
 
 def _bind(loader: Any, component: Component) -> Any:
