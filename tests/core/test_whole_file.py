@@ -11,6 +11,7 @@ import pytest
 
 from context_bench.console import whole_file
 from context_bench.errors import ConfigurationError
+from context_bench.store.runfile import RunFile
 
 ENDS = {
     "an error": (ValueError, ValueError("no"), "no"),
@@ -71,3 +72,12 @@ def test_what_is_no_file_is_written_and_not_replaced() -> None:
 def test_a_place_that_cannot_be_written_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"The lock file .* cannot be written: "):
         whole_file(tmp_path / name, "The lock file").__enter__()
+
+
+def test_no_run_file_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    RunFile.create(path, "id", "now", {}, {}).close()
+    before = path.read_bytes()
+    with pytest.raises(ConfigurationError, match="a run file lies there"):
+        whole_file(path).__enter__()
+    assert path.read_bytes() == before

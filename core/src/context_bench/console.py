@@ -121,7 +121,7 @@ def whole_file(path: str | os.PathLike[str], what: str = "The file") -> Iterator
         what: What it is called when it cannot be written.
 
     Raises:
-        ConfigurationError: It cannot be written.
+        ConfigurationError: It cannot be written, or a run file lies there, whose answers may have been paid for.
     """
     import os
 
@@ -130,8 +130,12 @@ def whole_file(path: str | os.PathLike[str], what: str = "The file") -> Iterator
     is_direct = (is_there and not os.path.isfile(place)) or not os.access(folder, os.W_OK)
     target = place if is_direct else os.path.join(folder, f".context-bench-{os.getpid()}.new")
     try:
-        if is_there:
-            open(place, "a").close()  # what may not be written is not replaced either
+        if is_there and not is_direct:
+            with open(place, "rb+") as before:  # what may not be written is not replaced either
+                if before.read(16) == b"SQLite format 3\0":
+                    raise ConfigurationError(
+                        f"{what} {path} cannot be written: a run file lies there. Name another file."
+                    )
         with open(target, "w", encoding="utf-8", newline="") as stream:
             yield stream
         if not is_direct:

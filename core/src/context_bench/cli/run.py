@@ -65,19 +65,25 @@ class Reports:
     Args:
         catalog: What is installed.
         flags: Values of the command's parameters: those of :func:`report_options`, and of flags that reporters declare.
+        taken: Files that the command reads or writes itself.
 
     Raises:
-        ConfigurationError: A file has no known suffix, or no folder to lie in.
+        ConfigurationError: A file has no known suffix, or no folder to lie in, or is taken.
         UnknownNameError: There is no such reporter.
     """
 
-    def __init__(self, catalog: Catalog, flags: Mapping[str, Any]) -> None:
+    def __init__(self, catalog: Catalog, flags: Mapping[str, Any], taken: Iterable[Any] = ()) -> None:
         given = flag_values(flags)
         brief = {"brief": True} if flags["brief"] else {}
         name = flags["result_format"]
         self._catalog = catalog
         self.used: set[tuple[str, str]] = set()
         self._screen = None if name == "none" else self._reporter(name, given, brief)
+        used = {Path(str(one)).resolve() for one in taken if one is not None}
+        for path in flags["outputs"]:
+            if path.resolve() in used:
+                raise ConfigurationError(f"The report {path} would replace what this command reads or writes itself.")
+            used.add(path.resolve())
         self._files = [(path, self._reporter(_format_of(catalog, path), given)) for path in flags["outputs"]]
 
     def write(self, result: EvalResult) -> None:
@@ -268,7 +274,8 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     plans = plan(catalog, request, warn if dry_run else None)
     for line in broken_plugins(catalog):  # now that none of them is among what is planned
         warn(line)
-    reports = Reports(catalog, flags)
+    paths = [path for one in request.datasets for path in (one.name, one.options.get("path"))]
+    reports = Reports(catalog, flags, [request.run_file, *paths])
     refuse_idle(catalog, request, flags, reports.used, plans.values())
     if dry_run:
         from context_bench.plugins.lock import check_lock
@@ -400,7 +407,7 @@ def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
     def change(request: Request) -> Request:
         return with_declared_flags(catalog, flags_over(request, flags), flags)
 
-    reports = Reports(catalog, flags)
+    reports = Reports(catalog, flags, [run_file])
     with _aside():
         result = runs.resume(catalog, run_file, change=change, on_warning=warn)
     reports.write(result)
@@ -423,7 +430,7 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
         also, without = (tuple(dict.fromkeys((*getattr(request, name), *flags[name]))) for name in ("also", "without"))
         return evolve(changed, also=also, without=without)
 
-    reports = Reports(catalog, flags)
+    reports = Reports(catalog, flags, [run_file])
     with _aside():
         result = score_again(catalog, run_file, change, force=force, on_warning=warn)
     reports.write(result)
@@ -446,7 +453,7 @@ def report(
     from context_bench.bench.reading import read_result
 
     catalog = open_catalog(flags["plugin_switches"], {})
-    reports = Reports(catalog, flags)
+    reports = Reports(catalog, flags, [run_file])
     for sentence in idle(catalog, flags, reports.used):
         raise ConfigurationError(sentence)
     result = read_result(run_file, score_field, threshold, baseline, catalog)
