@@ -226,6 +226,18 @@ def test_a_selection_of_the_project_file_that_names_nothing_is_refused(key: str)
         project_request({"run": {key: []}}, Catalog())
 
 
+def test_fields_that_no_dataset_takes_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="fields are for datasets that are named by specs"):
+        evaluate(lambda example: "a", [{"question": "q"}], [], fields={"answer": "gold"}, progress=False)
+
+
+@pytest.mark.parametrize("kind", [str, Path, os.fsencode], ids=["text", "path", "bytes"])
+def test_a_path_may_be_of_any_kind_that_python_takes(kind: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a run ü.sqlite"
+    evaluate(lambda example: "a", [{"question": "q"}], [], run_file=kind(path), progress=False)
+    assert path.exists()
+
+
 def test_as_much_is_taken_as_a_run_file_can_number() -> None:
     assert Request(samples=1024, systems=["replay"] * 1024, datasets=["toy"] * 1024).samples == 1024
 

@@ -39,6 +39,8 @@ def settled(catalog: Catalog, request: Request) -> Request:
     reader = _filled(catalog, request.reader, defaults)
     systems, baseline = with_baseline(catalog, systems, reader, request.baseline, "baseline", defaults)
     systems, reference = with_baseline(catalog, systems, reader, request.reference, "reference", defaults)
+    if request.fields and request.datasets and not any(isinstance(one, DatasetSpec) for one in request.datasets):
+        raise ConfigurationError("fields are for datasets that are named by specs, and all of these are objects.")
     datasets = tuple(
         evolve(dataset, fields={**dataset.fields, **request.fields}) if isinstance(dataset, DatasetSpec) else dataset
         for dataset in request.datasets

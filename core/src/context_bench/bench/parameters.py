@@ -205,7 +205,7 @@ def text(*choices: str, about: str = "value") -> Kind:
 
 def path() -> Kind:
     """Return the kind of paths."""
-    check = held(lambda one: isinstance(one, str | bytes | os.PathLike) and one not in ("", b""), "a path", os.fspath)
+    check = held(lambda one: isinstance(one, str | bytes | os.PathLike) and one not in ("", b""), "a path", os.fsdecode)
     return Kind("path", check, check, python="str | os.PathLike[str]")
 
 

@@ -201,10 +201,10 @@ def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> Requ
     values = {name: arguments[one.python] for name, one in PARAMETERS.items() if one.python and one.python in arguments}
     request = with_flags_of_parts(catalog, Request(**values), _flags_of(catalog, arguments["flags"]))
     first = arguments["dataset"]
-    if first is None:
-        return request
-    is_examples = isinstance(first, Iterable) and not isinstance(first, str)
-    return evolve(request, datasets=(Examples(None, first) if is_examples else first, *request.datasets))
+    if first is not None:
+        is_examples = isinstance(first, Iterable) and not isinstance(first, str)
+        request = evolve(request, datasets=(Examples(None, first) if is_examples else first, *request.datasets))
+    return request
 
 
 def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -274,8 +274,9 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     plans = plan(catalog, request, warn if dry_run else None)
     for line in broken_plugins(catalog):  # now that none of them is among what is planned
         warn(line)
-    paths = [path for one in request.datasets for path in (one.name, one.options.get("path"))]
-    reports = Reports(catalog, flags, [request.run_file, *paths])
+    paths = [place for one in request.datasets for place in (one.name, one.options.get("path"))]
+    path = runs.run_path(request)
+    reports = Reports(catalog, flags, [path, *paths])
     refuse_idle(catalog, request, flags, reports.used, plans.values())
     if dry_run:
         from context_bench.plugins.lock import check_lock
@@ -284,7 +285,6 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
             check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
         _show(catalog, request, parts, plans.values())
         return 0
-    path = runs.run_path(request)
     try:
         with _aside():
             result = runs.run(catalog, request, path, on_warning=warn)
