@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from context_bench.plugins import child
+from context_bench.plugins import apart
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
@@ -68,8 +68,8 @@ def test_a_flood_is_not_blamed_on_the_one_before_when_its_answer_is_read_late(
         time.sleep(0.5)
         return message
 
-    receive = child._receive
-    monkeypatch.setattr(child, "_receive", late)
+    receive = apart._receive
+    monkeypatch.setattr(apart, "_receive", late)
     site.evaluator("acme-a", "a")
     site.evaluator("acme-bad", "bad", code="while True: print('x' * 10000)")
     ours = Catalog(component for component in discover(PluginSettings()) if component.distribution.name in site.names)

@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from context_bench.plugins.child import Child
+from context_bench.plugins.apart import Child
 from context_bench.runner.stopping import Raised, Stop, guarded, message_of
 
 if TYPE_CHECKING:
