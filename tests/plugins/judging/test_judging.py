@@ -33,7 +33,7 @@ from context_bench_judging import (
     language_model,
     talk,
 )
-from context_bench_openai import ChatClient
+from context_bench_openai import ChatClient, ChatReply
 
 PACKAGE = Path(context_bench_judging.__file__).parent
 README = Path(__file__).parents[3] / "plugins" / "context-bench-judging" / "README.md"
@@ -433,3 +433,76 @@ def test_the_blocks_of_the_readme_run(fake: Any, tmp_path: Path, monkeypatch: py
     for block in blocks:
         exec(compile(block.replace("http://localhost:8080", fake.url), str(README), "exec"), {})
     assert json.loads(json.dumps(fake.prompts)) == ["Say 1."]
+
+
+class Clock:
+    """Stands in for the module `time`."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class Limited:
+    """A judge that allows so many requests in each window, and refuses those beyond, with status 429 or 503."""
+
+    def __init__(self, clock: Clock, limit: int, window: float, status: int, retry_after: float | None) -> None:
+        self.clock, self.limit, self.window = clock, limit, window
+        self.status, self.retry_after = status, retry_after
+        self.answered = self.refused = self.inside = 0
+        self.until = 0.0
+
+    def identity(self) -> dict[str, Any]:
+        return {"interface": "test", "endpoint": "limited", "model": "m"}
+
+    def chat(self, messages: Any, **parameters: Any) -> ChatReply:
+        self.clock.now += 0.01
+        if self.clock.now >= self.until:
+            self.until, self.inside = self.clock.now + self.window, 0
+        if self.inside == self.limit:
+            self.refused += 1
+            raise EndpointError("Slow down", status=self.status, retryable=True, retry_after=self.retry_after)
+        self.inside += 1
+        self.answered += 1
+        return ChatReply("4")
+
+    async def achat(self, messages: Any, **parameters: Any) -> ChatReply:
+        return self.chat(messages, **parameters)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("on", ["a thread", "an event loop"])
+@pytest.mark.parametrize(("limit", "window"), [(10, 1.0), (50, 60.0), (1, 0.5), (10, 0.2)])
+@pytest.mark.parametrize(("status", "retry_after"), [(429, None), (429, 1.0), (529, None), (503, 1.0)])
+def test_a_judge_is_asked_as_often_as_it_allows_and_no_judgement_is_lost(
+    limit: int, window: float, status: int, retry_after: float | None, on: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("context_bench_judging.pacing.time", clock)
+
+    async def asleep(seconds: float) -> None:
+        clock.sleep(seconds)
+
+    monkeypatch.setattr("context_bench_judging.pacing.asyncio.sleep", asleep)
+    backend = Limited(clock, limit, window, status, retry_after)
+    judge = LanguageModel(backend)
+    for _ in range(300):
+        assert (judge.chat(ASKED) if on == "a thread" else asyncio.run(judge.achat(ASKED))).text == "4"
+    assert backend.answered == 300
+    assert backend.refused <= 0.03 * 300 + 12, backend.refused
+
+
+def test_a_judge_that_always_refuses_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("context_bench_judging.pacing.time", clock)
+    backend = Limited(clock, 0, 1.0, 429, None)
+    with pytest.raises(EndpointError, match=r"Slow down \(gave up after 10 attempts\)"):
+        LanguageModel(backend).chat(ASKED)
+    assert backend.refused == 10

@@ -182,6 +182,12 @@ PASSING: Table = {
         "503 Service Unavailable: Loading model",
     ),
     "504": (lambda s: s.answer(504), ServerFailedError, 504, "504 Gateway Timeout."),
+    "another protocol": (
+        lambda s: s.raw(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", keep=False),
+        EndpointUnreachableError,
+        None,
+        "broke the connection before the reply was complete",
+    ),
     "529": (lambda s: s.error(529, "Overloaded"), ServerFailedError, 529, "answered 529: Overloaded"),
     "an overload in a 200": (
         lambda s: s.answer(200, {"error": {"message": "Overloaded", "code": 503}}),

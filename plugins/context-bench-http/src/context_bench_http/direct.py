@@ -178,6 +178,8 @@ class DirectConnection(asyncio.Protocol):
     def _parse(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as error:
+            raise httpx.RemoteProtocolError("the server switched to another protocol") from error
         except httptools.HttpParserError as error:
             self._stays = False
             if not self._is_complete:

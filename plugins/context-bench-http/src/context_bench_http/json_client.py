@@ -58,6 +58,7 @@ class JsonClient:
     Attributes:
         endpoint: The server.
         failure_headers: Response headers that make a reply a failure.
+        max_retries: Requests after the first one.
         on_retry: Told of each attempt that failed and will be repeated, and the seconds until then; returns the seconds to
             wait instead. Who asks many things at once slows down by it.
 
@@ -89,6 +90,7 @@ class JsonClient:
         self.failure_headers = failure_headers
         self._timeout = timeout
         self._retry = retry
+        self.max_retries = retry.max_retries
         self._headers = dict(headers)
         self._redaction = redaction
         self._dialect = dialect

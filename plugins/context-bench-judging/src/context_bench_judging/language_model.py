@@ -15,6 +15,7 @@ from context_bench_anthropic import MessagesClient
 from context_bench_judging.asking import Request
 from context_bench_judging.backends import AnthropicBackend, Backend, InvokedBackend, Messages, OpenAIBackend
 from context_bench_judging.cache import ReplyCache
+from context_bench_judging.pacing import Pacing
 from context_bench_openai import ChatClient, ChatReply
 
 PROVIDERS = ("openai", "anthropic")
@@ -24,7 +25,7 @@ PROVIDER_VARIABLE = "CONTEXT_BENCH_JUDGE_PROVIDER"
 
 
 class LanguageModel:
-    """A model that judges are asked through: bounded, and with a cache where one is given.
+    """A model that judges are asked through: bounded, as often as its endpoint allows, and with a cache where one is given.
 
     Args:
         backend: Who answers.
@@ -41,6 +42,7 @@ class LanguageModel:
         self.backend = backend
         self.cache = cache
         self.max_in_flight = max_in_flight
+        self._pacing = Pacing(getattr(backend, "client", None))
         self._free = threading.BoundedSemaphore(max_in_flight)
         self._free_of_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
         self._free_of_loop = weakref.WeakKeyDictionary()
@@ -59,7 +61,7 @@ class LanguageModel:
         if known is not None:
             return known
         with self._free:
-            return self._kept(key, self.backend.chat(messages, **parameters))
+            return self._kept(key, self._pacing.ask(lambda: self.backend.chat(messages, **parameters)))
 
     async def achat(self, messages: Messages, **parameters: Any) -> ChatReply:
         """Return the reply to messages without blocking the event loop; see `chat`."""
@@ -69,7 +71,7 @@ class LanguageModel:
         loop = asyncio.get_running_loop()
         free = self._free_of_loop.setdefault(loop, asyncio.Semaphore(self.max_in_flight))
         async with free:
-            return self._kept(key, await self.backend.achat(messages, **parameters))
+            return self._kept(key, await self._pacing.aask(lambda: self.backend.achat(messages, **parameters)))
 
     def forget(self, requests: Iterable[Request]) -> None:
         """Keep the replies to some requests no longer, where a cache keeps them."""
