@@ -61,7 +61,8 @@ def test_the_secrets_in_an_option(value: Any, found: list[str]) -> None:
     ("url", "found"),
     [
         ("https://host/v1", []),
-        ("https://token@host", ["token", "token"]),
+        ("https://token@host", ["token:", "token"]),
+        ("https://sk-1234567:x@host", ["sk-1234567:x", "x", "sk-1234567"]),
         ("https://a:b%40c@host", ["a:b@c", "b@c"]),
         ("https://host?page=2&sig=xyz&api_key=k", ["xyz", "k"]),
         ("https://[", []),

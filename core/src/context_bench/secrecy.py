@@ -118,9 +118,11 @@ def secrets_of_url(text: str) -> Iterator[str]:
         return
     user, has_user, _ = parts.netloc.rpartition("@")
     if has_user:
-        name, _, password = user.partition(":")
-        yield unquote(user)
+        name, colon, password = user.partition(":")
+        yield unquote(user if colon else f"{user}:")  # what Basic authorization is made of
         yield unquote(password or name)
+        if _is_unmistakable(unquote(name)):  # some services take a key as the user
+            yield unquote(name)
     for found in re.finditer(_PAIR, text):
         if re.search(_NAME, found[2]):
             yield unquote_plus(found[3])
@@ -163,7 +165,9 @@ def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -
     for name, value in options.items():
         if isinstance(value, str) and str(name).replace("-", "_") in lists:
             value = [value, *value.split("/")]  # as it is written on the command line
-        yield from secrets_in(value) if _is_secret(name, declared) else _told_in(value)
+        if _is_secret(name, declared):
+            yield from secrets_in(value)
+        yield from _told_in(value)  # the password in a secret address, too
 
 
 def is_redacted(value: Any) -> bool:

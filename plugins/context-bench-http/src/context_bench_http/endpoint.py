@@ -17,6 +17,7 @@ _VERSION_SEGMENT = re.compile(r"v\d+[a-z0-9]*", re.IGNORECASE)
 _SECRET_NAME = re.compile(
     r"auth|key|token|secret|passw|credential|cookie|session|signature|^sig$|^code$", re.IGNORECASE
 )
+_KEY = re.compile(r".{16,}|(?=.*\d)(?=.*[^\W\d]).{8,}", re.DOTALL)
 _REDACTED = "REDACTED"
 
 CHAT = "chat/completions"
@@ -71,14 +72,13 @@ class Endpoint:
             raise _refusal(base_url, f"the address is not valid ({error})") from None
         query, query_secrets = _without_secrets(parts.query)
         authorization = _basic_authorization(parts)
-        password = unquote(parts.password or "")
         return cls(
             url=url,
             shown=urlunsplit((parts.scheme, label, path, query, "")),
             label=label,
             authorization=authorization,
             is_local=_is_this_machine(host),
-            secrets=tuple(filter(None, (password, (authorization or "")[6:], *query_secrets))),
+            secrets=(*credentials_of(parts), *query_secrets),
         )
 
     def at(self, operation: str) -> Endpoint:
@@ -204,6 +204,20 @@ def _basic_authorization(parts: SplitResult) -> str | None:
         return None
     pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
     return "Basic " + base64.b64encode(pair.encode("utf-8", "surrogateescape")).decode("ascii")
+
+
+def credentials_of(parts: SplitResult) -> tuple[str, ...]:
+    """Return the texts that must not be shown of the user and the password in a URL.
+
+    A user is one of them where no password stands beside it, or where it looks like a key.
+
+    >>> credentials_of(urlsplit("http://me:pass-word@host")), credentials_of(urlsplit("http://host"))
+    (('pass-word', 'pass-word', 'bWU6cGFzcy13b3Jk'), ())
+    """
+    pair = (_basic_authorization(parts) or "")[6:]
+    user, password = unquote(parts.username or ""), parts.password or ""
+    users = (user, parts.username or "") if not password or _KEY.fullmatch(user) else ()
+    return tuple(filter(None, (password, unquote(password), *users, pair)))
 
 
 def _is_this_machine(host: str) -> bool:

@@ -6,10 +6,12 @@ import os
 import ssl
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
+
+from context_bench_http.endpoint import credentials_of
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,7 @@ class Network:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Texts that must not be shown."""
-        password = urlsplit(self.http_proxy or "").password
-        return (password, unquote(password)) if password else ()
+        return credentials_of(urlsplit(self.http_proxy or ""))
 
     def is_direct(self, url: str) -> bool:
         """Tell whether no proxy stands between us and a URL."""
