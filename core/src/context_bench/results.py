@@ -324,7 +324,7 @@ def _compared(result: EvalResult) -> Iterator[str]:
         if "tokens_saved" not in values or values.get("num_uncompared")
     }
     if not any("tokens_saved" in values for values in result.summary.values()):
-        yield f"Nothing could be compared with the baseline {baseline}: no row and its own report prompt tokens."
+        yield f"Nothing could be compared with the baseline {baseline}: no row has prompt tokens reported on both sides."
         return
     yield f"tokens saved: prompt tokens as the model's endpoint reports them, against {baseline}."
     yield from (f"{system} is held against {other}." for system, other in others.items() if system != other)

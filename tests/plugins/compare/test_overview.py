@@ -15,6 +15,7 @@ from context_bench.cli import execute
 from context_bench_compare.averages import macro_average, ratio_of_sums
 from context_bench_compare.intervals import Interval, TooFew, difference_interval
 from context_bench_compare.pareto import front_of, on_front
+from context_bench_compare.rendering import share_text
 from context_bench_compare.significance import sign_flip
 
 
@@ -140,6 +141,16 @@ def test_a_cost_that_is_unknown_leaves_its_row_out_of_the_costs_alone() -> None:
     costs = [np.array([1.0, 2.0, 3.0, np.nan]), np.array([5.0, np.nan, 7.0, 9.0])]
     found = front_of(["a", "b"], scores, costs, "higher")
     assert [(one.score, one.cost) for one in found] == [(0.5, 2.0), (0.25, 6.0)]
+
+
+@pytest.mark.parametrize(("rows", "clusters"), [(1, None), (19, None), (60, 4)])
+def test_of_few_rows_nobody_says_how_surely_a_system_is_on_the_front(rows: int, clusters: int | None) -> None:
+    columns = [np.ones(rows), np.zeros(rows)]
+    numbers = None if clusters is None else np.arange(rows) % clusters
+    found = front_of(["a", "b"], columns, columns[::-1], "higher", numbers)
+    assert [one.is_on_front for one in found] == [True, False]
+    assert all(np.isnan(one.share) for one in found)
+    assert share_text(found[0].share) == "the rows are too few to say how surely"
 
 
 def test_the_macro_average_weighs_datasets_and_not_rows(told: Any) -> None:

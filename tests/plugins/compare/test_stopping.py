@@ -71,7 +71,7 @@ def test_a_run_stops_asking_when_its_gate_is_decided(
 ) -> None:
     assert run(system, *STOP, "--max-workers", workers) == code
     said = capsys.readouterr().err
-    after = {"same": 2 * COUNT // LOOKS, "bad": COUNT // LOOKS}[system]
+    after = {"same": 3 * COUNT // LOOKS, "bad": 2 * COUNT // LOOKS}[system]
     assert f"Decided after {after} of {COUNT} examples" in said
     assert f"Gate exact_match:max-drop=0.05: {word}" in said
     assert "context-bench resume r.sqlite" in said
@@ -110,7 +110,7 @@ def test_what_is_not_needed_is_not_asked(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
     examples = [{"id": f"q{n}", "answer": f"a{n}", "number": n} for n in range(COUNT)]
     settings = {"gate": {"gate": ["right:max-drop=5pp"], "stop_when_decided": True}}
-    with pytest.raises(RunStoppedError, match=f"Decided after {2 * COUNT // LOOKS} of {COUNT} examples") as stopped:
+    with pytest.raises(RunStoppedError, match=f"Decided after {3 * COUNT // LOOKS} of {COUNT} examples") as stopped:
         evaluate(
             [Patient("direct", path), Patient("other", path)],
             examples,
@@ -122,7 +122,7 @@ def test_what_is_not_needed_is_not_asked(tmp_path: Path) -> None:
             score_field="right",
         )
     assert stopped.value.exit_code == 0
-    assert 2 * COUNT // LOOKS <= asked(str(path)) < COUNT
+    assert 3 * COUNT // LOOKS <= asked(str(path)) < COUNT
 
 
 def test_a_run_that_was_stopped_goes_on_and_looks_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -99,6 +99,15 @@ def test_of_few_clusters_a_difference_is_not_told_as_none(differences: np.ndarra
     assert compare(clustered(6, differences)).word == "better"
 
 
+def test_an_interval_beside_zero_that_is_not_enough_is_told_with_its_test() -> None:
+    found = compare(flips(120, 0, 4))
+    assert isinstance(found.interval, Interval)
+    assert found.interval.high < 0
+    assert found.word == "inconclusive"
+    assert ", yet p = 0.12 (McNemar, exact); this run could only show" in found.sentence
+    assert "yet" not in compare(flips(120, 3, 4)).sentence
+
+
 def test_rows_that_differ_within_their_clusters_are_not_told_as_equal() -> None:
     found = compare(clustered(10, np.tile([1.0, -1.0], 50)))
     assert "no row differs" not in found.sentence

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from context_bench_compare.intervals import Clusters, Floats
+from context_bench_compare.intervals import Clusters, Floats, too_few
 
 DRAWS = 1000
 """Bootstrap draws of the rows."""
@@ -25,7 +25,7 @@ class Point:
         system: Its name.
         score, cost: Means over the rows of which all systems have it: a failed row has the worst score, and no cost.
         is_on_front: Whether no other system is as good and cheaper, or better and as cheap.
-        share: Share of the bootstrap draws in which it is on the front.
+        share: Share of the bootstrap draws in which it is on the front; nan of so few rows that drawing them tells nothing.
     """
 
     system: str
@@ -63,7 +63,7 @@ class Front:
     @property
     def extent(self) -> str:
         """In words, over which rows the means are."""
-        told = f"over {self.rows:,} rows"
+        told = f"over {self.rows:,} {'row' if self.rows == 1 else 'rows'}"
         if self.cost_rows == self.rows:
             return told
         return f"{told}, of which {self.cost_rows:,} have the {self.name} of every system"
@@ -113,6 +113,8 @@ def front_of(
             means[number] = sums @ weights / (sizes @ weights)
     found = sums.sum(axis=1) / sizes.sum(axis=1)
     shares = on_front(means[:, systems:], sign * means[:, :systems]).mean(axis=0)
+    if too_few(int(known.sum()), None if clusters is None else clusters[known]):
+        shares[:] = np.nan
     here = on_front(found[None, systems:], sign * found[None, :systems])[0]
     return tuple(
         Point(name, float(found[place]), float(found[systems + place]), bool(here[place]), float(shares[place]))

@@ -54,8 +54,8 @@ def rows_for_margin(
 ) -> int:
     """Return how many matched rows show non-inferiority within a margin.
 
-    The interval counts half a row in each direction, so also rows of which none differs must be more than a few: as many as make
-    that row, which counts as the largest difference, smaller than the margin.
+    Also rows of which none differs must be more than a few: as many as make the end of Tango's interval, the square of the normal
+    quantile by the rows, smaller than the margin.
 
     Args:
         deviation: Standard deviation of the paired differences of single rows; with clusters, the standard error of a run
@@ -74,4 +74,4 @@ def rows_for_margin(
         raise ValueError("no number of rows shows a margin that the system is expected to miss")
     beyond = normal.quantile((1 + confidence) / 2)
     needed = ((beyond + normal.quantile(power)) * deviation / distance) ** 2
-    return max(MINIMUM_ROWS, math.ceil(needed), math.ceil(beyond * size / distance))
+    return max(MINIMUM_ROWS, math.ceil(needed), math.ceil(beyond**2 * size / distance))

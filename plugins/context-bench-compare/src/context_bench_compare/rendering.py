@@ -104,10 +104,19 @@ def more_sentences(found: Overview) -> list[str]:
         told.append(f"Pareto front of {found.front.metric} against {found.front.name}, {found.front.extent}:")
         told += [
             f"  {point.system}: {_number(point.score)} at {_number(point.cost)}{unit}, "
-            f"{'on' if point.is_on_front else 'off'} the front; on it in {point.share:.0%} of the bootstrap draws."
+            f"{'on' if point.is_on_front else 'off'} the front; {share_text(point.share)}."
             for point in found.front.points
         ]
     return told
+
+
+def share_text(share: float) -> str:
+    """Return in words in what share of the bootstrap draws a system is on the front."""
+    return (
+        "the rows are too few to say how surely"
+        if math.isnan(share)
+        else f"on it in {share:.0%} of the bootstrap draws"
+    )
 
 
 RATIO_NAMES = {"compression": "Tokens out for each token in", "cost_per_pass": "Cost for each pass"}
@@ -131,7 +140,13 @@ def more_to_dict(found: Overview) -> dict[str, Any]:
     front = None
     if found.front is not None:
         points = [
-            {"system": p.system, "score": p.score, "cost": p.cost, "on_front": p.is_on_front, "share_of_draws": p.share}
+            {
+                "system": p.system,
+                "score": p.score,
+                "cost": p.cost,
+                "on_front": p.is_on_front,
+                "share_of_draws": _finite(p.share),
+            }
             for p in found.front.points
         ]
         front = {

@@ -235,6 +235,8 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
         word = BETTER if low > 0 else WORSE
         return evolve(found, word=word, sentence=f"{bounds}; p = {found.corrected:.2g} ({found.test})")
     ruled_out = f"a loss of more than {max(0.0, -low):.4g} is ruled out"
+    if low > 0 or high < 0:  # the exact test asks for more than the interval where few rows flip
+        bounds += f", yet p = {found.corrected:.2g} ({found.test})"
     return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_shown(found)}; {ruled_out}")
 
 

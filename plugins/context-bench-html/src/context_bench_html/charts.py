@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from context_bench_compare.pareto import Front
+from context_bench_compare.rendering import share_text
 from context_bench_html.deciding import Difference
 from context_bench_html.side_by_side import Floats
 from context_bench_html.svg import Scale, drawing, element, number, shortened
@@ -90,9 +91,7 @@ def tradeoff(name: str, front: Front | None) -> Markup | None:
     path = "".join(f"{across(cost)},{up(score)} " for cost, score in joined)
     marks.append(element("polyline", points=path.strip(), class_="front"))
     for place, point in enumerate(front.points):
-        told = (
-            f"score {number(point.score)}, {measure} {number(point.cost)}; on the front in {point.share:.0%} of draws"
-        )
+        told = f"score {number(point.score)}, {measure} {number(point.cost)}; {share_text(point.share)}"
         x, y = across(point.cost), up(point.score)
         kind = f"s{place % SHAPES}{' on' if point.is_on_front else ''}"
         shape = element("circle", cx=x, cy=y, r=6, class_=kind)
