@@ -200,7 +200,8 @@ def _examined(path: Path, seal: str) -> tuple[int, bytes]:
             if place < 0 and (found := block.find(wanted)) >= 0:
                 place = start + found + len(wanted) - len(OPEN)
                 block = block.replace(wanted, opened, 1)
-            done = max(0, len(block) - len(wanted))  # the rest may be the beginning of the seal
+            held = len(wanted) if place < 0 else 0  # what may be the beginning of the seal
+            done = max(0, len(block) - held)
             start, check_sum, block = start + done, crc32(block[:done], check_sum), block[done:]
     if place < 0:
         raise StoreError(f"{path} is damaged: its seal is not in its main file.")
