@@ -15,6 +15,8 @@ from context_bench_judge import UnreadableReply, read_verdict
 LLMBAR = Path(__file__).resolve().parents[4] / "shared" / "data" / "outputs" / "llmbar"
 
 REPLIES: list[tuple[str, str | None]] = [
+    ('{"winner": "model_b"}', "B"),
+    ("Response_A", "A"),
     ("A", "A"),
     ("B.", "B"),
     ("**A**", "A"),

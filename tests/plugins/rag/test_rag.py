@@ -6,7 +6,9 @@ import asyncio
 import doctest
 import importlib
 import json
+import math
 import pkgutil
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +161,39 @@ def test_relevancy_by_embedding_ranks_answers_and_says_what_it_is() -> None:
     assert evaluator.score({"answer": "a"}, OUTPUT) == {}
 
 
+class Vectors:
+    """Embeds the question as one list of token vectors and the response as another."""
+
+    model = "vectors"
+
+    def __init__(self, *given: Any) -> None:
+        self.given = given
+
+    def embed(self, texts: Any) -> Any:
+        vectors = pytest.importorskip("context_bench_scorers_embedding.embedders").TokenVectors
+        return [vectors.of(rows, [True] * len(rows)) for rows in self.given]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ([[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]], 3 / 10**0.5),
+        ([[1e-30, 1e-30]], [[1e-30, 0.0]], 0.5**0.5),
+        ([[1e30, 1e30]], [[1e-30, 0.0]], 0.5**0.5),
+        ([[0.0, 0.0]], [[1.0, 0.0]], 0.0),
+        ([[1.0, 0.0], [-1.0, 0.0]], [[1.0, 0.0]], 0.0),
+        ([[-1.0, 0.0]], [[1.0, 0.0]], 0.0),
+        ([], [[1.0, 0.0]], 0.0),
+        ([[math.nan, 1.0]], [[1.0, 0.0]], math.nan),
+    ],
+    ids=["weighed", "tiny", "huge", "zero", "cancelled", "opposite", "no tokens", "no number"],
+)
+def test_relevancy_by_embedding_is_the_cosine_of_mean_vectors(one: Any, other: Any, expected: float) -> None:
+    """The mean is that of the vectors as the model gave them, as sentence-transformers pools them; of unit ones it was 0.71."""
+    found = EmbeddedAnswerRelevancy(embedder=Vectors(one, other)).score(ROW, OUTPUT)
+    assert found["answer_relevancy_embedding"] == pytest.approx(expected, abs=1e-6, nan_ok=True)
+
+
 @pytest.mark.parametrize("evaluator", JUDGED, ids=lambda one: one.name)
 def test_a_row_without_what_is_needed_is_unscored_and_costs_nothing(evaluator: Any, fake: Any) -> None:
     judge = judge_model(fake.url, "m")
@@ -226,6 +261,53 @@ def test_a_text_without_a_word_to_look_for_is_unscored(evaluator: Any, reference
 def test_scripts_without_spaces_are_compared_by_pairs_of_signs(response: str, expected: float) -> None:
     row = {"contexts": ["东京是日本的首都，人口很多。"]}
     assert LexicalFaithfulness().score(row, {"response": response}) == {"faithfulness_lexical": expected}
+
+
+@pytest.mark.parametrize(
+    ("context", "response", "expected"),
+    [
+        ("The café's owner isn't here.", "The café’s owner isn’t here.", 1.0),
+        ("Café Zürich", unicodedata.normalize("NFD", "Café Zürich"), 1.0),
+        ("한국의 수도는 서울이다", unicodedata.normalize("NFD", "한국의 수도는 서울이다"), 1.0),
+        ("The tower is 330 m tall.", "The tower is ３３０ m tall.", 1.0),
+        ("टावर ३३० मीटर", "टावर 330 मीटर", 1.0),
+        ("टावर ३३० मीटर", "टावर 331 मीटर", 0.0),
+        ("नदी का पानी", "नाद की पाना", 0.0),
+        ("यह टावर पेरिस में है।", "यह टावर पेरिस में है। सूरज ठंडा है।", 0.5),
+        ("می\u200cخواهم", "میخواهم", 1.0),
+        ("Die Straße", "STRASSE", 1.0),
+        ("Ada owns a cat.", "Ada's cat", 1.0),
+        ("It covers 50 m².", "❤\ufe0f 50 m²", 1.0),
+        ("It covers 10² m.", "It covers 102 m.", 0.0),
+        ("co\u00adoperate", "cooperate", 1.0),
+    ],
+    ids=[
+        "apostrophes",
+        "accents apart",
+        "Hangul apart",
+        "full width",
+        "digits",
+        "other digits",
+        "vowel signs",
+        "danda",
+        "joiner",
+        "sharp s",
+        "possessive",
+        "emoji",
+        "superscript",
+        "soft hyphen",
+    ],
+)
+def test_words_are_compared_in_whatever_way_they_are_written(context: str, response: str, expected: float) -> None:
+    """Vowel signs ended a word, so that a text of Hindi was compared by its consonants, and ’ was not '."""
+    found = LexicalFaithfulness().score({"contexts": [context]}, {"response": response})
+    assert found == {"faithfulness_lexical": expected}
+
+
+def test_a_text_of_marks_alone_has_no_word_and_costs_little() -> None:
+    assert LexicalFaithfulness().score({"contexts": ["a"]}, {"response": "\u0301" * 1000}) == {}
+    many = "a" + "\u0301\u0316" * 50_000
+    assert LexicalFaithfulness().score({"contexts": [many]}, {"response": many}) == {"faithfulness_lexical": 1.0}
 
 
 def test_sentences_without_a_word_to_look_for_do_not_count() -> None:
@@ -301,6 +383,34 @@ def test_verdicts_are_as_many_as_claims_and_say_yes_or_no(given: Any, expected: 
     found = scored(Faithfulness, fake, claims("a", "b"), *[reply] * 4)
     assert found == ({} if expected is None else {"faithfulness": expected})
     assert ("unscored" in found.details) is (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("given", "useful"),
+    [
+        ([{"number": 3, "verdict": 0}, {"number": 1, "verdict": 1}, {"number": 2, "verdict": 0}], [1, 0, 0]),
+        ([{"id": "3.", "verdict": 1}, {"id": "2", "verdict": 0}, {"id": "1", "verdict": 0}], [0, 0, 1]),
+        ([{"index": 2, "verdict": "no"}, {"index": 0, "verdict": "yes"}, {"index": 1, "verdict": 0}], [1, 0, 0]),
+        ([{"claim": "1889", "verdict": 1}, {"claim": "7", "verdict": 0}, {"claim": "7", "verdict": 0}], [1, 0, 0]),
+        ([{"text": "a", "verdict": 1}, {"text": "b", "verdict": 0}, {"verdict": 0}], [1, 0, 0]),
+        ([{"number": 1, "verdict": 1}, {"number": 1, "verdict": 1}, {"number": 2, "verdict": 0}], None),
+        ([{"number": 1, "verdict": 1}, {"number": 2, "verdict": 1}, {"number": 4, "verdict": 0}], None),
+        ([{"number": 1, "verdict": 1}, {"verdict": 1}, {"number": 3, "verdict": 0}], None),
+        ([{"number": -1, "verdict": 1}, {"number": 0, "verdict": 1}, {"number": 1, "verdict": 0}], None),
+        ([{"number": 1, "verdict": 1}, 0, {"number": 2, "verdict": 0}], None),
+    ],
+    ids=["numbers", "texts", "from 0", "claims", "no numbers", "twice", "missing", "one without", "negative", "mixed"],
+)
+def test_verdicts_that_give_their_numbers_are_taken_by_them(given: Any, useful: list[int] | None, fake: Any) -> None:
+    """Taken as they stood, the last text's verdict counted as the first one's."""
+    found = scored(ContextPrecision, fake, *[json.dumps({"verdicts": given})] * 4)
+    assert found == ({} if useful is None else {"context_precision": pytest.approx(average_precision(useful))})
+    assert found.details.get("useful") == useful
+
+
+def test_a_claim_that_the_judge_lists_twice_counts_once(fake: Any) -> None:
+    found = scored(Faithfulness, fake, claims("330 metres", "330  metres", "5 tons"), verdicts(1, 0))
+    assert found == {"faithfulness": 0.5}
 
 
 def test_a_claim_of_several_lines_is_one_claim(fake: Any) -> None:

@@ -139,6 +139,8 @@ def test_longer_summaries_and_their_like_divide_by_nothing(fake: Any) -> None:
         (["1", "0", "yes", " True", "1", "1"], 0.75, "6 answers to 4 questions"),
         ([1, "1.", "YES", True], 1.0, None),
         (["0", "no", "unclear", ""], 0.0, None),
+        ([{"answer": one} for one in ("1", "yes", 0, "unclear")], 0.5, None),
+        ([{"number": one, "verdict": one % 2} for one in (4, 2, 1, 3)], 0.5, None),
         ([], 0.0, "0 answers to 4 questions"),
     ],
 )
@@ -148,6 +150,16 @@ def test_the_questions_are_the_denominator(given: Any, qa: float, mismatch: str 
     assert found["qa_score"] == qa
     assert found["n_questions"] == 4
     assert found.details.get("answer_mismatch") == mismatch
+
+
+def test_answers_that_say_nothing_are_sent_back_and_are_no_zeros(fake: Any) -> None:
+    wrong = answers({"question": "Is it?"}, {"question": "Was it?"})
+    fake.says(PHRASES, questions(2), wrong, answers(1, 1))
+    assert score(fake)["qa_score"] == 1.0
+    fake.says(PHRASES, questions(2), *[wrong] * 4)
+    found = score(fake)
+    assert found == {}
+    assert "has no 'answer'" in found.details["unscored"]
 
 
 def test_a_question_that_is_asked_twice_counts_twice(fake: Any) -> None:

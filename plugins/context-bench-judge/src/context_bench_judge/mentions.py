@@ -116,7 +116,7 @@ def _without_scale(text: str, scale: Scale) -> str:
     number = r"\d+(?:\.\d+)?"
     extreme = r"best|worst|highest|lowest|top|perfect|excellent|great|poor|terrible|bad|very|completely|fully|not"
     for pattern, instead in (
-        (rf"[(\[]\s*(?:[a-z]+ ){{0,3}}{ours}[^()\[\]\n]{{0,40}}[)\]]", " "),
+        (rf"[(\[]\s*(?:[a-z]+ ){{0,6}}{ours}[^()\[\]\n]{{0,40}}[)\]]", " "),
         (
             rf"\b(?:(?:on|using|from|in|of|with) )?(?:an?|the|our|this)?\s*\b(?:scale|range)\s*(?:is |of |from |:)*\s*{ours}",
             " ",

@@ -20,7 +20,7 @@ _CRITERION = (
 )
 _SIGN = r"[\"')\]]*(?:\s*(?::|=|->|=>|→|\||>|-)\s*|[ \t]*\n\s*)"
 _WORD = (
-    r"(?:[\"')\]]*\s+(?:is|was|would be|will be|should be|of|as|at|to|equals|de|ist|est|es)\b:?\s*"
+    r"(?:[\"')\]]*\s+(?:is|was|would be|will be|should be|of|as|at|to|equals|de|ist|est|es)\b:?\s*|\s*(?:为|為|是|は|은|는)\s*"
     r"|[\"')\]]*[ \t]+|(?<=[^\x00-\x7f]))"
 )
 _OPENING = (
@@ -105,6 +105,8 @@ FORMS = (
     Form(_before(rf"<\s*(?:\w+_)?{_LABEL}\s*>\s*"), re.compile(r"\s*<\s*/"), may_be_hedged=True),
     # \boxed{4}
     Form(_before(r"\\boxed\s*\{\s*(?:\\text\s*\{\s*)?"), may_be_hedged=True),
+    # [RESULT] 4, the form of Prometheus
+    Form(_before(rf"\[\s*result\s*\]\s*:?{_OPENING}"), may_be_hedged=True),
     # Overall: 4, final score = 4
     Form(_before(rf"{_OVERALL}{_SIGN}{_OPENING}")),
     # Rating: 4, "score" = 4, Rating for the response: 4

@@ -26,7 +26,7 @@ _NAMES = (
 # A side: "Response A", "output (a)", "assistant 2", "(b)", or a capital letter alone. {0} tells its groups from others'.
 _SIDE = (
     r"(?:\b(?i:output|response|answer|assistant|model|option|candidate|summary|text|reply|system|version|choice)s?"
-    r"\s{{0,9}}[\[(\"'<]{{0,9}}(?P<{0}>[ABab12])[\])\"'>]*(?![\w'])|[\[(]{{1,9}}(?P<{0}_>[ABab])[\])]+"
+    r"[\s_-]{{0,9}}[\[(\"'<]{{0,9}}(?P<{0}>[ABab12])[\])\"'>]*(?![\w'])|[\[(]{{1,9}}(?P<{0}_>[ABab])[\])]+"
     r"|\b(?P<{0}__>[AB])\b(?!'))"
 ).format("side")
 _TIE = (

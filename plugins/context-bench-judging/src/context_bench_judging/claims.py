@@ -33,6 +33,8 @@ TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 ZEROS_AND_ONES: Mapping[str, Any] = {"type": "array", "items": {"type": "integer", "enum": [0, 1]}}
 _YES = {"1", "1.0", "yes", "true", "supported"}
 _NO = {"0", "0.0", "no", "false", "unsupported", "not supported", "na", "n/a", "unknown"}
+_NUMBERS = ("number", "index", "id", "claim_number", "claim", "statement", "text", "question")
+_ARE_TEXTS = ("claim", "statement", "text", "question")  # where they are texts: "1889" is a claim and no number
 Talk = Generator[Request, ChatReply, Any]
 
 
@@ -101,21 +103,51 @@ def texts_of(field: str, distinct: bool = True) -> Callable[[Mapping[str, Any]],
 
 
 def verdicts_of(field: str, count: int) -> Callable[[Mapping[str, Any]], list[bool]]:
-    """Return a reader of exactly so many ones and zeros; each may stand in an object under ``verdict``."""
+    """Return a reader of exactly so many ones and zeros; each may stand in an object under ``verdict``, and be numbered there."""
 
     def read(found: Mapping[str, Any]) -> list[bool]:
         listed = found[field]
         if not isinstance(listed, list):
             raise UnreadableReply(f"{field!r} is no list but {beginning_of(str(listed))}")
+        if len(listed) != count:
+            raise UnreadableReply(f"{field!r} has {len(listed)} values for {count}")
+        listed = in_order(field, listed)
         verdicts = [is_one(value.get("verdict") if isinstance(value, Mapping) else value) for value in listed]
-        if len(verdicts) != count:
-            raise UnreadableReply(f"{field!r} has {len(verdicts)} values for {count}")
         unclear = [value for value, verdict in zip(listed, verdicts) if verdict is None]
         if unclear:
             raise UnreadableReply(f"{field!r} holds {unclear[0]!r}, which is neither 1 nor 0")
         return [bool(verdict) for verdict in verdicts]
 
     return read
+
+
+def in_order(field: str, listed: Sequence[Any]) -> list[Any]:
+    """Return the objects of a list by the numbers that they give themselves; what has no numbers stays as it is.
+
+    >>> in_order("verdicts", [{"number": 2, "verdict": 0}, {"number": "1", "verdict": 1}])
+    [{'number': '1', 'verdict': 1}, {'number': 2, 'verdict': 0}]
+
+    Raises:
+        UnreadableReply: A number is missing or there twice: whose verdict is whose cannot be told.
+    """
+    objects = [value for value in listed if isinstance(value, Mapping)]
+    numbers = next(
+        (found for name in _NUMBERS if any(found := [_number(name, value.get(name)) for value in objects])), None
+    )
+    if numbers is None:
+        return list(listed)
+    first = 0 if "0" in numbers else 1
+    if sorted(map(str, numbers)) != sorted(map(str, range(first, first + len(listed)))):
+        raise UnreadableReply(f"{field!r} is not numbered from {first} to {first + len(listed) - 1}, each once")
+    return [value for _, value in sorted(zip(map(int, numbers), objects), key=lambda pair: pair[0])]
+
+
+def _number(name: str, value: Any) -> str:
+    """Return the number that a field holds, as in 2 or "2."; empty for anything else."""
+    if type(value) is int:
+        return str(value)
+    plain = value.strip().rstrip(".") if isinstance(value, str) and name not in _ARE_TEXTS else ""
+    return plain if plain.isascii() and plain.isdigit() and len(plain) < 6 else ""
 
 
 def is_one(value: Any) -> bool | None:

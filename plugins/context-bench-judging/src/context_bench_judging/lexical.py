@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
-_WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？])[\"')\]”’」』）】]*\s*|\n+")
+_MARK = (
+    "\ue000"  # stands for any mark on a letter, such as a vowel sign of Hindi: to a regular expression it is no letter
+)
+_LETTERS = rf"[^\W\d_](?:[^\W\d_]|{_MARK})*"
+_WORD = re.compile(rf"\d[\d.,]*\d|\d|{_LETTERS}(?:'{_LETTERS})*")
+_LONGEST_COMPOSED = 100  # letters: putting marks in order takes time by the square of their number
+_SENTENCE = re.compile(r"(?<=[.!?।॥؟۔])[\"')\]]*\s+|(?<=[。！？])[\"')\]”’」』）】]*\s*|\n+")
 # Scripts written without spaces between words: Thai and Lao, Myanmar, Khmer, kana, Han. Two signs in a row stand for a word.
 _DENSE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -58,8 +65,30 @@ def content_words(text: str) -> frozenset[str]:
     >>> sorted(content_words("The 2 towers")), sorted(content_words("日本的首都"))
     (['2', 'tower'], ['日本', '本的', '的首', '首都'])
     """
-    found = (word.lower() for word in _WORD.findall(text))
+    found = (word.removesuffix("'s") for word in _words(text))
     return frozenset(part for word in found if word not in _STOP for run in _RUN.findall(word) for part in _parts(run))
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the words and numbers in small letters, written in one way whatever way the text has: é is one sign, ’ is '."""
+    if text.isascii():
+        yield from map(str.lower, _WORD.findall(text))
+        return
+    text = "".join(map(_plain, text))
+    shape = "".join(_MARK if unicodedata.category(sign)[0] == "M" else sign for sign in text)
+    for match in _WORD.finditer(shape):
+        word = text[match.start() : match.end()]
+        yield (unicodedata.normalize("NFC", word) if len(word) <= _LONGEST_COMPOSED else word).casefold()
+
+
+@lru_cache(maxsize=65536)
+def _plain(sign: str) -> str:
+    """Return a sign as it is compared: full-width ones as ordinary ones, digits as 0 to 9, nothing for what cannot be seen."""
+    if "\uff01" <= sign <= "\uff5e":
+        return chr(ord(sign) - 0xFEE0)
+    if unicodedata.category(sign) in ("Cf", "Co"):
+        return ""
+    return "'" if sign in "’ʼ" else str(unicodedata.decimal(sign, sign))
 
 
 def _parts(run: str) -> list[str]:

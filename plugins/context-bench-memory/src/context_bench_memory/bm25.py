@@ -25,7 +25,7 @@ class BM25Memory:
 
     Args:
         items: Turns that are given back at most.
-        tokens: Tokens that they may have together; None for no limit. The best that fit are taken.
+        tokens: Tokens that they may have together; None for no limit. The best go first, until one does not fit.
         k1: How much a repeated term counts.
         b: How much long turns are held back.
 

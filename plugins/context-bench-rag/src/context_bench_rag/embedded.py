@@ -16,6 +16,8 @@ _PACKAGED = "packaged/all-MiniLM-L6-v2-int8"
 class EmbeddedAnswerRelevancy:
     """The cosine of the mean token vectors of question and response, under ``answer_relevancy_embedding``; 0.0 below 0.
 
+    With the packaged MiniLM this is the sentence embedding of its authors (sentence-transformers: mean pooling, unit length).
+
     An answer that is near the question in words and meaning scores high, a right one of a single word does not: it ranks
     answers of one kind, and knows nothing of truth. A blank response is 0.0.
 
@@ -52,11 +54,17 @@ class EmbeddedAnswerRelevancy:
 
 
 def _mean(tokens: Any) -> Any:
-    return tokens.vectors.mean(axis=0) if len(tokens.vectors) else None
+    """Return the mean of a text's token vectors as the model gave them, in 64 bits; None without tokens."""
+    vectors = tokens.vectors.astype(float)
+    lengths = getattr(tokens, "lengths", None)
+    return (vectors if lengths is None else vectors * lengths[:, None]).mean(axis=0) if len(vectors) else None
 
 
 def _cosine(one: Any, other: Any) -> float:
+    """Return the cosine, 0.0 below 0 and for a vector of zeros; NaN where a vector has one: that is no 0.0."""
     if one is None or other is None:
         return 0.0
+    one, other = (vector / (abs(vector).max() or 1.0) for vector in (one, other))  # so that no square is 0 or infinite
+    product = float(one @ other)
     lengths = float((one @ one) * (other @ other)) ** 0.5
-    return min(1.0, max(0.0, float(one @ other) / lengths)) if lengths else 0.0
+    return min(max(product / lengths, 0.0), 1.0) if lengths else 0.0

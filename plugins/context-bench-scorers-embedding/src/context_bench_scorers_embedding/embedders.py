@@ -27,18 +27,21 @@ class TokenVectors:
     Attributes:
         vectors: One unit vector a token, shape (tokens, dimensions).
         counts: Whether a token is one of the text: those that only begin and end it are not.
+        lengths: How long each vector was before it was made a unit vector, shape (tokens,): a mean of tokens weighs them by
+            it. None where only unit vectors are known.
     """
 
     vectors: Vectors = field(eq=False)
     counts: NDArray[np.bool_] = field(eq=False)
+    lengths: NDArray[np.float64] | None = field(default=None, eq=False)
 
     @classmethod
     def of(cls, vectors: Any, counts: Any) -> TokenVectors:
         """Return vectors of any length as unit vectors."""
-        rows = np.asarray(vectors, dtype=np.float32)
+        rows = np.asarray(vectors, dtype=np.float64)  # the square of a small number of 32 bits is 0 in as many
         lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
         unit: Vectors = (rows / np.where(lengths == 0, 1, lengths)).astype(np.float32)
-        return cls(unit, np.asarray(counts, dtype=bool))
+        return cls(unit, np.asarray(counts, dtype=bool), lengths[..., 0])
 
 
 class Embedder(Protocol):

@@ -9,7 +9,7 @@ from typing import Any
 from context_bench.answers import part_answer
 from context_bench.records import Scores
 from context_bench_judging import Asker, JudgedEvaluator, Request, UnreadableReply, tagged
-from context_bench_judging.claims import TEXTS, is_one, texts_of
+from context_bench_judging.claims import TEXTS, in_order, is_one, texts_of
 from context_bench_judging.unreadable import beginning_of
 from context_bench_openai import ChatReply
 from context_bench_summary_score.formula import FORMULAS, LENGTH_UNITS, conciseness, final_score, length
@@ -49,7 +49,7 @@ class SummarizationScore(JudgedEvaluator):
     """
 
     name = "summary_score"
-    version = "2"
+    version = "3"
     prompts = PROMPTS
     prompts_version = PROMPTS_VERSION
 
@@ -180,7 +180,15 @@ def _read_answers(found: Mapping[str, Any]) -> list[int]:
     listed = found["answers"]
     if not isinstance(listed, list):
         raise UnreadableReply(f"'answers' is no list but {beginning_of(str(listed))}")
-    return [int(bool(is_one(answer))) for answer in listed]
+    return [int(bool(is_one(_said(answer)))) for answer in in_order("answers", listed)]
+
+
+def _said(answer: Any) -> Any:
+    if not isinstance(answer, Mapping):
+        return answer
+    if "answer" not in answer and "verdict" not in answer:
+        raise UnreadableReply(f"'answers' holds {beginning_of(str(answer))}, which has no 'answer'")
+    return answer.get("answer", answer.get("verdict"))
 
 
 def _source(original: Mapping[str, Any]) -> str:
