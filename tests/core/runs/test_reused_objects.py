@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from threading import Event
 from types import MappingProxyType
 from typing import Any
 
@@ -201,9 +202,20 @@ def holding_itself() -> dict[str, Any]:
 def test_an_example_that_cannot_be_taken_is_named_and_what_came_before_it_is_kept(
     example: dict[str, Any], told: str, workers: int, tmp_path: Any
 ) -> None:
-    run = tmp_path / "run.sqlite"
+    run, is_asked = tmp_path / "run.sqlite", Event()
+
+    class Told(Made):
+        def process(self, example: dict[str, Any]) -> Mapping[str, Any]:
+            is_asked.set()
+            return super().process(example)
+
+    def examples() -> Iterator[dict[str, Any]]:
+        yield next(made_anew())
+        assert is_asked.wait(60)  # a call that has not begun when the run stops is not made any more
+        yield example
+
     with pytest.raises(ContextBenchError, match=told):
-        evaluate([Made()], [next(made_anew()), example], [AtOnce()], max_workers=workers, run_file=run, progress=False)
+        evaluate([Told()], examples(), [AtOnce()], max_workers=workers, run_file=run, progress=False)
     from context_bench.runs import open_run
 
     with open_run(run) as kept:
