@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import threading
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,63 @@ def test_a_parquet_file_that_was_damaged_is_told_with_its_last_row(tmp_path):
     path.write_bytes(content[:300] + bytes(40) + content[340:])
     with pytest.raises(ValueError, match=r"rows\.parquet is damaged after row 0: .* Copy or download it again\."):
         list(local(path=path))
+
+
+_INSTANT = datetime(2009, 2, 13, 23, 31, 30, 123456)
+_NANOSECONDS = 1234567890123456789
+
+
+@pytest.mark.parametrize(
+    ("typed", "value", "read"),
+    [
+        pytest.param(lambda arrow: arrow.timestamp("ns"), _NANOSECONDS, _INSTANT, id="instant"),
+        pytest.param(lambda arrow: arrow.duration("ns"), 5999, timedelta(microseconds=5), id="duration"),
+        pytest.param(lambda arrow: arrow.list_(arrow.timestamp("ns")), [_NANOSECONDS], [_INSTANT], id="list"),
+        pytest.param(lambda arrow: arrow.list_(arrow.timestamp("ns"), 1), [_NANOSECONDS], [_INSTANT], id="fixed list"),
+        pytest.param(lambda arrow: arrow.large_list(arrow.timestamp("ns")), [_NANOSECONDS], [_INSTANT], id="long list"),
+        pytest.param(
+            lambda arrow: arrow.struct([("at", arrow.timestamp("ns"))]),
+            {"at": _NANOSECONDS},
+            {"at": _INSTANT},
+            id="struct",
+        ),
+        pytest.param(
+            lambda arrow: arrow.map_(arrow.string(), arrow.timestamp("ns")),
+            [("at", _NANOSECONDS)],
+            [("at", _INSTANT)],
+            id="map",
+        ),
+    ],
+)
+def test_nanoseconds_of_parquet_are_read_as_microseconds_of_python_with_pandas_or_without(tmp_path, typed, value, read):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(arrow.table({"x": arrow.array([value, None], typed(arrow))}), tmp_path / "rows.parquet")
+    rows = list(local(path=tmp_path / "rows.parquet"))
+    assert rows == [{"x": read}, {"x": None}]
+    assert "Time" not in repr(rows)  # pandas' Timestamp and Timedelta are equal to Python's own
+
+
+def test_an_old_96_bit_time_of_parquet_does_not_run_over(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    last = datetime(9999, 12, 31)
+    table = arrow.table({"x": arrow.array([last], arrow.timestamp("us"))})
+    parquet.write_table(table, tmp_path / "rows.parquet", use_deprecated_int96_timestamps=True)
+    assert list(local(path=tmp_path / "rows.parquet")) == [{"x": last}]
+
+
+def test_a_date_behind_the_year_9999_is_told_with_its_row_and_the_rows_before_it_are_read(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    dates = arrow.array([0] * 150 + [10**7] + [0] * 9, arrow.date32())
+    parquet.write_table(arrow.table({"x": dates}), tmp_path / "rows.parquet")
+    assert len(list(local(path=tmp_path / "rows.parquet", limit=150))) == 150
+    with pytest.raises(ValueError, match=r"rows\.parquet, row 151: Python cannot hold a value of it: "):
+        list(local(path=tmp_path / "rows.parquet"))
 
 
 def test_two_columns_of_one_name_are_refused_in_every_layout(tmp_path):
