@@ -295,6 +295,11 @@ def test_the_details_say_what_happened(
             "def add(a, b):\n    with Pool(4) as pool: return list(pool.map(sum, [[a, b]] * 8))[0]",
             id="threads",
         ),
+        pytest.param("print('\\ud800')\n" + ADD, id="half a surrogate pair in what it prints"),
+        pytest.param(
+            f"Here it is:\n\nZERO = 0\n{ADD[:-1]} + ZERO\n\nIt adds.", id="a constant above a function among words"
+        ),
+        pytest.param("Here it is:\n\nadd = lambda a, b: a + b\n\nIt adds.", id="a lambda among words"),
         pytest.param("import random\nassert random.random() != 0.5\n" + ADD, id="random numbers"),
         pytest.param("import sys\nsys.setrecursionlimit(5000)\n" + ADD, id="a deeper stack"),
         pytest.param("# " + "x" * 200_000 + "\n" + ADD, id="200 KB of comment"),

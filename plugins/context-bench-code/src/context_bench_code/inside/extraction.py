@@ -20,6 +20,7 @@ from context_bench_code.inside.fitting import (
 )
 
 _BEGINS_CODE = re.compile(r"^(?:(?:async +def|def|class|import|from)\b|@\w)", re.MULTILINE)
+_BINDS = re.compile(r"[^\W\d]\w* *(?::[^=\n]+)?=(?!=)")  # a constant that a function below may need, or a lambda
 _RUNS_ALONE = (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)
 _MARKS = re.compile(r"^[ \t]*(?:~~~|\[(?:BEGIN|DONE)\])|\[DONE\][ \t]*$", re.MULTILINE)  # what is Python as well
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
@@ -109,7 +110,7 @@ def _definitions(code: str, names: frozenset[str], known: set[str], others: list
 def _among_words(text: str, problem: Problem) -> Fit | None:
     """Code that nothing marks: from a line that begins like code up to the last line that still makes sense."""
     lines = text.split("\n")
-    starts = [index for index, line in enumerate(lines) if _BEGINS_CODE.match(line)]
+    starts = [index for index, line in enumerate(lines) if _BEGINS_CODE.match(line) or _BINDS.match(line)]
     for start in starts[:_TRIED]:
         fit = fit_functions(_longest_code(lines[start:]), problem)
         if fit:

@@ -96,6 +96,8 @@ def main() -> None:
     builtins.exit, builtins.quit = _sitebuiltins.Quitter("exit", "^D"), _sitebuiltins.Quitter("quit", "^D")
     os.environ.clear()
     os.environ["LANG"] = "C.UTF-8"
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # what is printed decides nothing
     gc.disable()
     gc.collect()
     gc.freeze()  # shared pages stay shared: no collection touches what the server allocated
