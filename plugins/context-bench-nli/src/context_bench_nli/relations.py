@@ -36,7 +36,20 @@ TRUTH = {
 # Words that count as an answer of their own, at the beginning of a sentence.
 OPENERS = {"yes": Relation.ENTAILED, "no": Relation.CONTRADICTED}
 
+# Verbs that say something of a claim and of much else: "rejects the null hypothesis" is no verdict, "rejects the claim" is.
+_OF_CLAIMS = {
+    Relation.ENTAILED: "validates validated affirms affirmed backs upholds endorses",
+    Relation.CONTRADICTED: "rejects rejected negates negated denies denied opposes invalidates invalidated disputes",
+}
+_CLAIMED = ("the claim", "this claim", "the hypothesis", "this hypothesis", "the statement", "this statement")
+_HOLDS = "claim holds, claim is valid, hypothesis holds, statement holds, hypothesis is valid, statement is valid"
+_FAILS = (
+    "claim is invalid, hypothesis is invalid, statement is invalid, false claim, false statement, false hypothesis, "
+    "claim does not hold, hypothesis does not hold, statement does not hold, claim is not valid, claim doesn't hold"
+)
+
 _PHRASES = {
+    ANY: "no evidence against, no evidence to the contrary, no contrary evidence, nothing to the contrary",  # no open label
     Relation.ENTAILED: (
         "entail, entails, entailed, entailing, entailment, entailments, support, supports, supported, supporting, verify, "
         "verifies, verified, confirm, confirms, confirmed, confirming, corroborate, corroborates, corroborated, prove, "
@@ -87,4 +100,13 @@ SAYING = word_set(
 @cache
 def phrases() -> dict[tuple[str, ...], Relation]:
     """Every phrase that stands for a relation, as words."""
-    return {words(phrase): relation for relation, listed in _PHRASES.items() for phrase in listed.split(",")}
+    plain = {words(phrase): relation for relation, listed in _PHRASES.items() for phrase in listed.split(",")}
+    of_claims = {
+        words(f"{verb} {claim}"): relation
+        for relation, verbs in _OF_CLAIMS.items()
+        for verb in verbs.split()
+        for claim in _CLAIMED
+    }
+    holding = {words(phrase): Relation.ENTAILED for phrase in _HOLDS.split(",")}
+    failing = {words(phrase): Relation.CONTRADICTED for phrase in _FAILS.split(",")}
+    return plain | of_claims | holding | failing
