@@ -42,6 +42,25 @@ def test_counts_are_those_of_the_encodings(text: str, cl100k: int, o200k: int) -
     assert (Cl100kBase().count(text), O200kBase().count(text)) == (cl100k, o200k)
 
 
+@pytest.mark.parametrize("tokenizer", [Cl100kBase, O200kBase])
+@pytest.mark.parametrize("space", [" ", "\t"], ids=["spaces", "tabs"])
+def test_a_million_white_spaces_end_no_run_and_are_counted_in_pieces(tokenizer: type[Cl100kBase], space: str) -> None:
+    counter = tokenizer()
+    pieces = 10 * counter.count(space * 100_000) + counter.count(space * 50_000 + "x")
+    assert counter.count(space * 1_050_000 + "x") == pieces
+
+
+def test_what_else_breaks_a_count_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted:
+        def encode_ordinary(self, text: str) -> list[int]:
+            raise KeyboardInterrupt
+
+    counter = Cl100kBase()
+    monkeypatch.setattr(counter, "_encoding", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        counter.count("a")
+
+
 def test_special_words_are_counted_as_text() -> None:
     assert Cl100kBase().count("<|endoftext|>") > 1
 
