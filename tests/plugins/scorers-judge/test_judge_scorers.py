@@ -447,6 +447,52 @@ def test_a_choice_is_read_as_a_person_reads_it() -> None:
             read_choice(unclear, choices)
 
 
+@pytest.mark.parametrize(
+    ("reply", "chosen"),
+    [
+        ("Summary 0 is worse.", None),
+        ("Summary 0 is not better.", None),
+        ("0 is too long. 1 is better.", None),
+        ("Both summaries are good, but 1 is better.", None),
+        ("Summary 0 is better than summary 1.", "0"),
+        ("Summary 1 is better; summary 0 is worse.", "1"),
+        ("Neither is better.", "tie"),
+        ("Both are equally good.", "tie"),
+        ("**Verdict:** 1", "1"),
+        ("Answer: 0", "0"),
+        ("１", "1"),
+        ('{"verdict": 1.0}', "1"),
+        ('{"verdict": "summary_1"}', "1"),
+        ('{"verdict": 0.5}', None),
+    ],
+)
+def test_a_choice_that_is_taken_back_is_none(reply: str, chosen: str | None) -> None:
+    """The first word was taken whatever followed it."""
+    choices = {"0": "0", "summary 0": "0", "1": "1", "summary 1": "1", "both": "tie", "neither": "tie"}
+    if chosen is None:
+        with pytest.raises(ValueError, match="none of 0, 1, tie"):
+            read_choice(reply, choices)
+    else:
+        assert read_choice(reply, choices) == chosen
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ('{"verdict": true}', 1.0),
+        ('{"verdict": false}', 0.0),
+        ("Correct: the context says so.", 1.0),
+        ("Incorrect. The correct answer is Paris.", 0.0),
+        ("Correct: no.", None),
+        ("Correct? No.", None),
+    ],
+)
+def test_correctness_is_read_as_a_person_reads_it(reply: str, score: float | None, fake: Any) -> None:
+    fake.says(*[reply] * 4)
+    [found] = QAQualityCorrectness(judge(fake)).run(["a"], inputs=["q"], contexts=["c"])
+    assert found.score == score
+
+
 @pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
 def test_the_examples_in_docstrings_are_true(module: str) -> None:
     assert doctest.testmod(importlib.import_module(f"context_bench_scorers_judge.{module}")).failed == 0

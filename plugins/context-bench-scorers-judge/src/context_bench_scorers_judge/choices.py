@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from context_bench.answers import part_answer
+from context_bench.answers import nfkc, part_answer
 from context_bench_judging import Asker, Request, UnreadableReply
 from context_bench_judging.json_reply import json_objects, values_of
 from context_bench_judging.unreadable import beginning_of
@@ -14,6 +14,11 @@ from context_bench_openai import ChatReply
 
 _WORD = re.compile(r"[\w/]+")
 _NAMES = ("verdict", "answer", "choice", "winner", "label", "result")
+_LABEL = re.compile(r"[*_\"'\s]*(?:verdict|answer|choice|winner|label|result)[*_\"']*\s*[:=]\s*", re.IGNORECASE)
+_BETTER = r"\b[^.\n]{0,40}\b(?:better|best|wins|winner|preferred|superior|stronger)\b"
+_TAKEN_BACK = re.compile(
+    r"[^.;,\n]{0,60}\b(?:worse|worst|inferior|weaker|loses|not (?:the )?(?:better|best))\b|\s*[:=?]\W*(?:no|not|false|0)\b"
+)
 
 
 def ask_choice(
@@ -67,12 +72,13 @@ def read_choice(reply: str, choices: Mapping[str, str]) -> str:
     Raises:
         UnreadableReply: It chooses nothing.
     """
-    text = part_answer(reply).answer.strip()
+    text = nfkc(part_answer(reply).answer).strip()
     for fields in json_objects(text):
         for value in values_of(fields, _NAMES):
-            chosen = choices.get(_plain(str(value)))
+            chosen = choices.get(_plain(f"{value:g}" if isinstance(value, float) else str(value)))
             if chosen is not None:
                 return chosen
+    text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
     if not text.startswith(("{", "[", "`")) and not _is_divided(text, choices):
         for candidate in (_plain(text), _first(text, choices)):
             if candidate in choices:
@@ -80,13 +86,20 @@ def read_choice(reply: str, choices: Mapping[str, str]) -> str:
     raise UnreadableReply(f"it is none of {', '.join(dict.fromkeys(choices.values()))}: {beginning_of(reply)}")
 
 
-def _first(text: str, choices: Sequence[str] | Mapping[str, str]) -> str:
-    """Return the choice that a text begins with, when what follows is no part of another word or number."""
+def _first(text: str, choices: Mapping[str, str]) -> str:
+    """Return the choice that a text begins with, when what follows is no part of another word or number.
+
+    What follows may take it back, too: "Summary 0 is worse", "0 is long, 1 is better", "Correct: no".
+    """
     lowered = text.lower().lstrip("*\"'( ")
     found = [
         choice for choice in choices if re.match(rf"{re.escape(choice)}(?![\w/]|[.,]\d|\s*(?:-|to|or)\s*\d)", lowered)
     ]
-    return max(found, key=len, default="")
+    first = max(found, key=len, default="")
+    rest = lowered[len(first) :]
+    others = "|".join(re.escape(other) for other in choices if first and choices[other] != choices[first])
+    is_taken_back = _TAKEN_BACK.match(rest) or (others and re.search(rf"\b(?:{others}){_BETTER}", rest))
+    return "" if is_taken_back else first
 
 
 def _is_divided(text: str, choices: Mapping[str, str]) -> bool:
@@ -96,7 +109,7 @@ def _is_divided(text: str, choices: Mapping[str, str]) -> bool:
 
 
 def _plain(text: str) -> str:
-    return text.strip().strip("*\"'`()[] ").rstrip(".!,;: ").strip("*\"'`()[] ").lower()
+    return text.strip().strip("*\"'`()[] ").rstrip(".!,;: ").strip("*\"'`()[] ").replace("_", " ").lower()
 
 
 def _always(messages: list[dict[str, str]]) -> Callable[[bool], list[dict[str, Any]]]:

@@ -16,7 +16,7 @@ CORRECT = Category("correct", "the context bears the answer out")
 INCORRECT = Category("incorrect", "the answer is wrong by the context")
 NOT_AVAILABLE = Category("na", "the context does not say")
 _CHOICES = {
-    "1": "1", "correct": "1", "0": "0", "incorrect": "0",
+    "1": "1", "correct": "1", "true": "1", "0": "0", "incorrect": "0", "false": "0",
     "na": "NA", "n/a": "NA", "not available": "NA", "unanswerable": "NA",
 }  # fmt: skip
 _PROMPTS = {
