@@ -311,6 +311,24 @@ def test_honest_programs_pass(evaluator: CodeExecution, row: Row, code: str) -> 
     assert score == {"pass_at_1": 1.0}, score.details  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("response", ["Sure:\n\n{}\nIt adds.", "```\n{}```\nUse it:\n```\nprint(add(2, 2))\n```"])
+@pytest.mark.parametrize(
+    "test",
+    [
+        pytest.param("assert list(map(add, [1], [2])) == [3]", id="an argument of a function of Python"),
+        pytest.param("def run(f):\n    assert f(1, 2) == 3\nrun(add)", id="an argument of a function of the tests"),
+        pytest.param("f = add\nassert f(1, 2) == 3", id="another name"),
+        pytest.param("import functools\nassert functools.partial(add, 1)(2) == 3", id="partial"),
+        pytest.param("for f in [add]:\n    assert f(1, 2) == 3", id="a list"),
+    ],
+)
+def test_a_function_that_tests_do_not_call_by_its_name_is_found(
+    evaluator: CodeExecution, test: str, response: str
+) -> None:
+    score = evaluator.score({"test_list": [test]}, {"response": response.format(ADD)})
+    assert score == {"pass_at_1": 1.0}, score.details  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     "response", ["\ud800", "\x00", "\u202e return a", "x" * 10_000_000, "(" * 100_000, "-" * 99_999]
 )

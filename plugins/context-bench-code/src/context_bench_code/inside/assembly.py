@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from context_bench_code.inside.doctests import asks_for_doctests, examples_in, examples_raise, given_docstrings
 from context_bench_code.inside.extraction import find_solution
-from context_bench_code.inside.fitting import Problem, defined_names, is_code, parse
+from context_bench_code.inside.fitting import Problem, defined_names, is_code, missing_names, parse
 
 FAILURES_RAISE = """
 def _failures_raise():
@@ -97,7 +97,8 @@ def lines_of(text: str) -> str:
 def called_names(tests: Sequence[str], given: Iterable[str]) -> frozenset[str]:
     """The names that tests call and that neither Python nor the code they are given defines.
 
-    One of Python's own names counts only where nothing else is called: MBPP/126 asks for a function called `sum`.
+    Where they call none, those that they read: of `map(share, rows)`, `share`. One of Python's own names counts only where
+    there is nothing else: MBPP/126 asks for a function called `sum`.
 
     >>> called_names(["assert set(share((1, 2))) == {1}"], ["import math"]), called_names(["assert sum(4, 6) == 3"], [])
     (frozenset({'share'}), frozenset({'sum'}))
@@ -109,6 +110,9 @@ def called_names(tests: Sequence[str], given: Iterable[str]) -> frozenset[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
+    read = {name for tree in trees for name in missing_names(tree)}
     for tree in (*trees, *map(parse, given)):
-        calls -= defined_names(tree) if tree else set()
-    return frozenset(calls - set(dir(builtins)) or calls)
+        defined = defined_names(tree) if tree else set()
+        calls -= defined
+        read -= defined
+    return frozenset(calls & read or read or calls - set(dir(builtins)) or calls)
