@@ -46,6 +46,39 @@ def test_roles_say_whose_texts_are_compressed() -> None:
     assert after[1]["tool_calls"] == [CALL]
 
 
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+def test_of_parts_each_text_is_compressed_and_pictures_stay() -> None:
+    content = [PICTURE, {"type": "text", "text": LONG}, {"type": "text", "text": " "}, LONG]
+    [after] = ByMessage("head", ratio=0.5).transform([{"role": "tool", "content": content}])
+    half = after["content"][1]["text"]
+    assert LONG.startswith(half)
+    assert 0.4 < len(half) / len(LONG) < 0.6
+    assert after["content"] == [PICTURE, {"type": "text", "text": half}, content[2], half]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param({"role": "assistant", "content": None, "tool_calls": [CALL]}, id="null"),
+        pytest.param({"role": "assistant", "tool_calls": [CALL]}, id="no content"),
+        pytest.param({"role": "user", "content": [PICTURE]}, id="a picture alone"),
+        pytest.param({"role": "user", "content": ""}, id="empty"),
+        pytest.param({"content": LONG}, id="no role"),
+    ],
+)
+def test_a_message_without_text_of_a_named_role_stays_as_it_is(message: dict[str, Any]) -> None:
+    assert ByMessage("head", roles=["user", "assistant"], ratio=0.5).transform([message]) == [message]
+
+
+def test_the_question_is_the_text_of_the_last_user_message_in_parts_too() -> None:
+    texts = "Rain fell. The access code is 42. Time passed."
+    asked = {"role": "user", "content": [PICTURE, {"type": "text", "text": "What is the access code?"}]}
+    found = ByMessage("bm25", tokens=6, passage_sentences=1).transform([{"role": "tool", "content": texts}, asked])
+    assert found[0]["content"] == "The access code is 42."
+
+
 def test_it_is_a_system_of_a_run() -> None:
     result = evaluate(["by-message:of=head,ratio=0.5", "by-message:of=identity"], [example()], [Kept()], progress=False)
     shrunk, same = result.rows
