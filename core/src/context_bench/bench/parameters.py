@@ -166,7 +166,7 @@ def _checked(attribute: Any) -> Any:
     unset = declared.unset or (str(default) if is_value else "")
 
     def convert(value: Any) -> Any:
-        if value is None or value is default:  # nobody gave it
+        if value is None or (type(value) is type(default) and value == default):  # nobody gave it
             return default() if callable(default) else default
         return declared.kind.check(value, python or name)
 
