@@ -11,6 +11,9 @@ import pytest
 
 from context_bench.cli import execute
 
+pytest.importorskip("context_bench_local", reason="the dataset is a file")
+pytest.importorskip("context_bench_reports", reason="a secret must be in no report")
+
 KEY = "sk-canary/7f3a+b9=Zq1x"
 QUOTED = quote(KEY, safe="")
 FORMS = ["{q}@", "{q}:@", "{q}:x@", "user:{q}@"]
