@@ -26,52 +26,68 @@ def talk(model: LanguageModel, begin: Callable[[], Talk[_Outcome]]) -> _Outcome:
         model: The judge.
         begin: Begins the talk.
     """
-    asked = _Asked(model)
-    while True:
-        led = begin()
-        try:
-            request = next(led)
-            while True:
-                try:
-                    reply = model.chat(request.messages, **request.parameters)
-                except EndpointError as error:
-                    asked.add(request)
-                    request = led.throw(error)
-                else:
-                    asked.add(request, reply)
-                    request = led.send(reply)
-        except StopIteration as end:
-            outcome: _Outcome = end.value
-            if _is_readable(outcome) or not asked.are_kept_no_longer():
-                return outcome
-        except UnreadableReply:
-            if not asked.are_kept_no_longer():
-                raise
+    led = _held(model, begin)
+    try:
+        request = next(led)
+        while True:
+            try:
+                reply = model.chat(request.messages, **request.parameters)
+            except EndpointError as error:
+                request = led.throw(error)
+            else:
+                request = led.send(reply)
+    except StopIteration as end:
+        outcome: _Outcome = end.value
+        return outcome
 
 
 async def atalk(model: LanguageModel, begin: Callable[[], Talk[_Outcome]]) -> _Outcome:
     """Return what a talk ends with, without blocking the event loop; see `talk`."""
+    led = _held(model, begin)
+    try:
+        request = next(led)
+        while True:
+            try:
+                reply = await model.achat(request.messages, **request.parameters)
+            except EndpointError as error:
+                request = led.throw(error)
+            else:
+                request = led.send(reply)
+    except StopIteration as end:
+        outcome: _Outcome = end.value
+        return outcome
+
+
+def _held(model: LanguageModel, begin: Callable[[], Talk[_Outcome]]) -> Talk[_Outcome]:
+    """Lead a talk, and once more where a reply of the cache could not be read."""
     asked = _Asked(model)
     while True:
-        led = begin()
         try:
-            request = next(led)
-            while True:
-                try:
-                    reply = await model.achat(request.messages, **request.parameters)
-                except EndpointError as error:
-                    asked.add(request)
-                    request = led.throw(error)
-                else:
-                    asked.add(request, reply)
-                    request = led.send(reply)
-        except StopIteration as end:
-            outcome: _Outcome = end.value
-            if _is_readable(outcome) or not asked.are_kept_no_longer():
-                return outcome
+            outcome = yield from _noted(begin(), asked)
         except UnreadableReply:
             if not asked.are_kept_no_longer():
                 raise
+        else:
+            if _is_readable(outcome) or not asked.are_kept_no_longer():
+                return outcome
+
+
+def _noted(led: Talk[_Outcome], asked: _Asked) -> Talk[_Outcome]:
+    """Lead a talk, and take note of what it asks and is told."""
+    try:
+        request = next(led)
+        while True:
+            try:
+                reply = yield request
+            except EndpointError as error:
+                asked.add(request)
+                request = led.throw(error)
+            else:
+                asked.add(request, reply)
+                request = led.send(reply)
+    except StopIteration as end:
+        outcome: _Outcome = end.value
+        return outcome
 
 
 def _is_readable(outcome: object) -> bool:
