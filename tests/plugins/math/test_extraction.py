@@ -31,6 +31,10 @@ CASES = [
     ("hashes", r"\boxed{3}" + "\n#### 4", "4"),
     ("hashes", "#### 18\n\n#### Explanation\nThere are 16 eggs.", "18"),
     ("hashes", "#### 18\n\nQuestion: Tom has 5 apples.", "18"),
+    ("hashes", "#### 18\n\nQuestion: How many are left?\nHalf.\n#### 9", "18"),
+    ("hashes", "#### **18**\n#### Check\n9 is half of it.\n#### 9", "**18**"),
+    ("hashes", r"#### 1, \boxed{3}" + "\n#### 4\nQ: next\n#### 5", "4"),
+    ("hashes", "##### 18\n#### 9", "18"),
     ("hashes", "#### Total: 18 eggs", "18"),
     ("hashes", "#### x = 18\nDone.", "x = 18"),
     # headings of Markdown with as many marks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import NamedTuple
 
 from context_bench.answers import part_answer
@@ -21,7 +22,8 @@ _LINK = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z\"<\[*]|\s*\Z)|\.(?=\s)(?<!\d\.)|[。！？।]")
 _CLAUSE_END = re.compile(r"[,;]?\s+(?:because|since|as|so|which|where|when|for|but|given|i hope)\b|\s\(", re.IGNORECASE)
-_HASHES = re.compile(r"####[ \t]*(?P<line>\S[^\n]*)")
+_HASHES = re.compile(r"(?<!#)####+(?!#)[ \t]*(?P<line>\S[^\n]*)")
+_SIGN = re.compile(r"\S")
 _NUMBERED = re.compile(r"\W*\d+[.)]\s+[^\W\d_]")
 _NEGATED = re.compile(r"\b(?:not|rather\s+than|instead\s+of)[\s$*]*\Z", re.IGNORECASE)
 _PROSE = re.compile(
@@ -79,9 +81,11 @@ def extract(response: str) -> Extraction:
 
 
 def _decisive_part(response: str) -> str:
-    """The end of a response of megabytes, or what is around its last box or hashes if that comes earlier."""
+    """The end of a response of megabytes, or what is around its last box or its hashes if those come earlier."""
     start = len(response) - _LONGEST_RESPONSE
-    mark = max(response.rfind(mark) for mark in ("\\boxed", "\\fbox", "####"))
+    mark = max(response.rfind(mark) for mark in ("\\boxed", "\\fbox"))
+    if hashes := _behind_hashes(response, mark + 1):
+        mark = hashes[0]
     return response[max(0, mark - _WINDOW) : mark + _WINDOW] if 0 <= mark < start else response[start:]
 
 
@@ -127,23 +131,23 @@ def _marked(text: str) -> Extraction | None:
 
 
 def _behind_hashes(text: str, start: int) -> tuple[int, str] | None:
-    """Where the last ``####`` from a place on stands that begins an answer and no heading, and the line behind it."""
-    end = len(text)
-    for _ in range(_MOST_LABELS):
-        end = text.rfind("####", start, end)
-        if end < 0:
-            break
-        match = _HASHES.match(text, end)
-        if match and not _is_heading(match["line"].strip(), text[match.end() :]):
-            return end, match["line"].strip()
+    """Where the first ``####`` from a place on stands that begins an answer and no heading, and the line behind it.
+
+    The first one, as in GSM8K's ``extract_answer`` and the strict filter of lm-evaluation-harness: a model that goes on behind
+    its answer writes the answers to other questions.
+    """
+    for match in islice(_HASHES.finditer(text, start), _MOST_LABELS):
+        line = match["line"].strip()
+        if not _is_heading(line, _SIGN.search(text, match.end()) is not None):
+            return match.start(), line
     return None
 
 
-def _is_heading(line: str, rest: str) -> bool:
+def _is_heading(line: str, goes_on: bool) -> bool:
     """Whether a line behind ``####`` is one of Markdown: it labels the answer, or begins with words or a number of its own."""
     has_words = _PROSE.match(line.lstrip(" *_")) is not None
     return (has_words and _LABEL.search(line) is not None) or (
-        (has_words or _NUMBERED.match(line) is not None) and bool(rest) and not rest.isspace()
+        (has_words or _NUMBERED.match(line) is not None) and goes_on
     )
 
 
