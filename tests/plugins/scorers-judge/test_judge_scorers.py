@@ -41,6 +41,27 @@ def said(result: Any) -> tuple[Any, str]:
     return result.score, result.category.name
 
 
+@pytest.mark.parametrize(
+    ("scorer", "lists"),
+    [
+        (QAQualityCorrectness, (None, ["q"], ["c", "c"])),
+        (QAQualityCorrectness, (None, ["q", "q"], ["c"])),
+        (SummaryQuality, (["r"], ["t", "t"], None)),
+        (SummaryQuality, (["r", "r"], ["t"], None)),
+        (Hallucination, (None, None, ["c"])),
+    ],
+    ids=["qa-inputs", "qa-contexts", "summary-references", "summary-inputs", "hallucination"],
+)
+def test_a_batch_with_a_list_of_another_length_is_refused_before_anything_is_asked(
+    scorer: Any, lists: tuple[Any, ...], fake: Any
+) -> None:
+    built = scorer(judge(fake))
+    for run in (built.run_batch, lambda *given: asyncio.run(built.arun_batch(*given))):
+        with pytest.raises(UserValueError, match="There are 2 candidate_outputs and 1 "):
+            run(["a", "b"], *lists)
+    assert fake.requests == []
+
+
 # Correctness of answers.
 
 QA_REPLIES = [
@@ -52,6 +73,15 @@ QA_REPLIES = [
     ('```json\n{"answer": 1}\n```', (1.0, "correct")),
     ("<think>0 or 1?</think>1", (1.0, "correct")),
     ("**1**", (1.0, "correct")),
+    ("`1`", (1.0, "correct")),
+    ("[1]", (1.0, "correct")),
+    ("“1”", (1.0, "correct")),
+    ("1.0", (1.0, "correct")),
+    ("0.0", (0.0, "incorrect")),
+    ("0.5", (None, "invalid")),
+    ("10", (None, "invalid")),
+    ("[0, 1]", (None, "invalid")),
+    ("`1` or `0`", (None, "invalid")),
     ("0", (0.0, "incorrect")),
     ('{"verdict": 0}', (0.0, "incorrect")),
     ("Incorrect.", (0.0, "incorrect")),
@@ -110,6 +140,7 @@ def test_what_correctness_needs_is_checked_before_a_call(lists: Any, reason: str
     assert fake.requests == []
     scorer = QAQualityCorrectness(judge(fake))
     assert scorer.validate_batch(["a"], None, ["q"], ["c"]) == (["q"], ["c"])
+    assert QAQualityCorrectness.validate_batch(["a"], None, ["q"], ["c"]) == (["q"], ["c"])
 
 
 def test_a_reply_that_cannot_be_read_is_sent_back_when_wanted(fake: Any) -> None:

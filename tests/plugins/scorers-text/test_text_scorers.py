@@ -37,6 +37,14 @@ def scores(found: list[ScoreResult]) -> list[float | None]:
     return [result.score for result in found]
 
 
+@pytest.mark.parametrize("scorer", [ExactMatch(), WordCountMatch()], ids=["exact-match", "word-count-match"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_batch_with_more_or_fewer_references_is_refused(scorer: Any, count: int) -> None:
+    for run in (scorer.run_batch, lambda *lists: asyncio.run(scorer.arun_batch(*lists))):
+        with pytest.raises(UserValueError, match=f"There are 2 candidate_outputs and {count} reference_outputs"):
+            run(["a", "b"], ["a"] * count)
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

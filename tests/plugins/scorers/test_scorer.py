@@ -208,6 +208,23 @@ def test_a_missing_input_or_context_is_a_value_error(hook: str, what: str, monke
         Recording().run(["1"], ["a"], **{what: [None]})
 
 
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [(float("nan"), "is missing"), (7, "is no text, but int"), (["a", "b"], "is no text, but list")],
+    ids=["nan", "number", "list"],
+)
+def test_what_a_scorer_needs_is_a_text_for_each_candidate(
+    given: Any, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserTypeError, match=f"that of candidate 1 {fault}"):
+        Recording().run(["1", "2"], ["a", given])
+    for hook, what in (("requires_input", "inputs"), ("requires_context", "contexts")):
+        with monkeypatch.context() as patched:
+            patched.setattr(Recording, hook, staticmethod(lambda: True))
+            with pytest.raises(UserValueError, match=f"needs {what}; that of candidate 1 {fault}"):
+                Recording().run(["1", "2"], ["a", "b"], **{what: ["c", given]})
+
+
 def test_one_text_is_no_list() -> None:
     with pytest.raises(UserTypeError, match=r"candidate_outputs is a list of texts, not str; write \[text\] for one"):
         Recording().run("12", "ab")

@@ -50,7 +50,7 @@ class BERTScore(Scorer):
         context_batch: list[str] | None = None,
     ) -> list[ScoreResult]:
         """Return a result for each candidate."""
-        wanted = need_references(self.name(), reference_batch)
+        wanted = need_references(self.name(), reference_batch, len(candidate_batch))
         embedder = self._embedder or embedder_for(self.model_type)
         weight = self.precision_weight
         return [

@@ -13,6 +13,8 @@ from context_bench_judging.unreadable import beginning_of
 from context_bench_openai import ChatReply
 
 _WORD = re.compile(r"[\w/]+")
+_WHOLE = re.compile(r"(?<![\w.,-])(\d)\.0(?!\w|[.,]\d)")
+_WRAPS = "*\"'`“”‘’()[] "
 _NAMES = ("verdict", "answer", "choice", "winner", "label", "result")
 _LABEL = re.compile(r"[*_\"'\s]*(?:verdict|answer|choice|winner|label|result)[*_\"']*\s*[:=]\s*", re.IGNORECASE)
 _BETTER = r"\b[^.\n]{0,40}\b(?:better|best|wins|winner|preferred|superior|stronger)\b"
@@ -79,8 +81,10 @@ def read_choice(reply: str, choices: Mapping[str, str]) -> str:
             if chosen is not None:
                 return chosen
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
-    if not text.startswith(("{", "[", "`")) and not _is_divided(text, choices):
-        for candidate in (_plain(text), _first(text, choices)):
+    text = _WHOLE.sub(r"\1", text)
+    if not _is_divided(text, choices):
+        first = "" if text.startswith(("{", "[", "`")) else _first(text, choices)
+        for candidate in (_plain(text), first):
             if candidate in choices:
                 return choices[candidate]
     raise UnreadableReply(f"it is none of {', '.join(dict.fromkeys(choices.values()))}: {beginning_of(reply)}")
@@ -109,7 +113,7 @@ def _is_divided(text: str, choices: Mapping[str, str]) -> bool:
 
 
 def _plain(text: str) -> str:
-    return text.strip().strip("*\"'`()[] ").rstrip(".!,;: ").strip("*\"'`()[] ").replace("_", " ").lower()
+    return text.strip().strip(_WRAPS).rstrip(".!,;: ").strip(_WRAPS).replace("_", " ").lower()
 
 
 def _always(messages: list[dict[str, str]]) -> Callable[[bool], list[dict[str, Any]]]:

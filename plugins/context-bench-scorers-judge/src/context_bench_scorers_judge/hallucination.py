@@ -116,7 +116,7 @@ class Hallucination(JudgeScorer):
         return await super().arun_batch(candidate_batch, reference_batch, input_text_batch, context_batch)
 
     def _lexical(self, candidates: list[str], contexts: list[str] | None) -> list[ScoreResult]:
-        sources = need(self.name(), "contexts", contexts)
+        sources = need(self.name(), "contexts", contexts, len(candidates))
         return [self._lexical_result(candidate, source) for candidate, source in zip(candidates, sources)]
 
     def _lexical_result(self, candidate: str, source: str) -> ScoreResult:
@@ -128,7 +128,7 @@ class Hallucination(JudgeScorer):
         return _result(claims, LEXICAL)
 
     def _cases(self, candidates: Any, references: Any, inputs: Any, contexts: Any) -> list[Any]:
-        return list(zip(candidates, need(self.name(), "contexts", contexts)))
+        return list(zip(candidates, need(self.name(), "contexts", contexts, len(candidates))))
 
     def _judgement(self, case: Any, asker: Asker) -> Judgement:
         candidate, source = case

@@ -79,8 +79,9 @@ class QAQualityCorrectness(JudgeScorer):
         """Return the categories."""
         return [CORRECT, INCORRECT, NOT_AVAILABLE, INVALID]
 
+    @classmethod
     def validate_batch(
-        self,
+        cls,
         candidate_batch: Sequence[str],
         reference_batch: Sequence[str] | None = None,
         input_text_batch: Sequence[str] | None = None,
@@ -91,9 +92,10 @@ class QAQualityCorrectness(JudgeScorer):
         Raises:
             UserValueError: One of them is missing, or there are references.
         """
-        refuse(self.name(), "references", reference_batch, "it judges by the context")
-        inputs = need(self.name(), "inputs", input_text_batch)
-        return inputs, need(self.name(), "contexts", context_batch)
+        refuse(cls.name(), "references", reference_batch, "it judges by the context")
+        count = len(candidate_batch)
+        inputs = need(cls.name(), "inputs", input_text_batch, count)
+        return inputs, need(cls.name(), "contexts", context_batch, count)
 
     def _cases(self, candidates: Any, references: Any, inputs: Any, contexts: Any) -> list[Any]:
         return list(zip(candidates, *self.validate_batch(candidates, references, inputs, contexts)))

@@ -87,8 +87,9 @@ class SummaryQuality(JudgeScorer):
         """Return the categories."""
         return [REFERENCE, CANDIDATE, EQUAL, INVALID]
 
+    @classmethod
     def validate_batch(
-        self,
+        cls,
         candidate_batch: Sequence[str],
         reference_batch: Sequence[str] | None = None,
         input_text_batch: Sequence[str] | None = None,
@@ -100,9 +101,9 @@ class SummaryQuality(JudgeScorer):
             UserTypeError: References are missing.
             UserValueError: Inputs are missing, or there are contexts.
         """
-        refuse(self.name(), "contexts", context_batch, "the text that is summarised is the input")
-        wanted = need_references(self.name(), reference_batch)
-        return need(self.name(), "inputs", input_text_batch), wanted
+        refuse(cls.name(), "contexts", context_batch, "the text that is summarised is the input")
+        wanted = need_references(cls.name(), reference_batch, len(candidate_batch))
+        return need(cls.name(), "inputs", input_text_batch, len(candidate_batch)), wanted
 
     def truncate_input_text(
         self,

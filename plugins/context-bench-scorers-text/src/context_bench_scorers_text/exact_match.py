@@ -49,7 +49,7 @@ class ExactMatch(Scorer):
         context_batch: list[str] | None = None,
     ) -> list[ScoreResult]:
         """Return a result for each candidate."""
-        wanted = need_references(self.name(), reference_batch)
+        wanted = need_references(self.name(), reference_batch, len(candidate_batch))
         return [self._result(candidate, reference) for candidate, reference in zip(candidate_batch, wanted)]
 
     def _result(self, candidate: str, reference: str) -> ScoreResult:

@@ -30,7 +30,7 @@ class WordCountMatch(Scorer):
         context_batch: list[str] | None = None,
     ) -> list[ScoreResult]:
         """Return a result for each candidate."""
-        wanted = need_references(self.name(), reference_batch)
+        wanted = need_references(self.name(), reference_batch, len(candidate_batch))
         return [ScoreResult(_closeness(candidate, reference)) for candidate, reference in zip(candidate_batch, wanted)]
 
 

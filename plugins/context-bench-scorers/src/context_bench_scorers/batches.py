@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
 
-from context_bench_scorers.errors import UserTypeError, UserValueError
+from context_bench_scorers.errors import ScorerUserError, UserTypeError, UserValueError
 
 Texts = Sequence[str]
 
@@ -49,11 +50,8 @@ class Batch:
         listed: dict[str, tuple[Any, ...] | None] = {}
         for name, given in (("reference_outputs", reference_outputs), ("inputs", inputs), ("contexts", contexts)):
             texts = None if given is None else _listed(name, given)
-            if texts is not None and len(texts) != len(candidates):
-                raise UserValueError(
-                    f"There are {len(candidates)} candidate_outputs and {len(texts)} {name}; "
-                    "each candidate needs its own."
-                )
+            if texts is not None:
+                _check_length(name, texts, len(candidates))
             listed[name] = texts
         return cls(candidates, listed["reference_outputs"], listed["inputs"], listed["contexts"])
 
@@ -79,34 +77,46 @@ class Batch:
             )
 
 
-def need_references(scorer: str, references: Sequence[str | None] | None) -> list[str]:
-    """Return the references.
+def need_references(scorer: str, references: Sequence[Any] | None, count: int) -> list[str]:
+    """Return the references, one for each of so many candidates.
 
     Raises:
-        UserTypeError: There are none, or one is missing.
+        UserTypeError: There are none, or one is missing (None or NaN) or no text.
+        UserValueError: They are more or fewer.
     """
+    wanted = f"The scorer {scorer!r} compares with references"
     if references is None:
-        raise UserTypeError(f"The scorer {scorer!r} compares with references: give reference_outputs.")
-    missing = [place for place, text in enumerate(references) if text is None]
-    if missing:
-        raise UserTypeError(
-            f"The scorer {scorer!r} compares with references; that of candidate {missing[0]} is missing."
-        )
-    return [text for text in references if text is not None]
+        raise UserTypeError(f"{wanted}: give reference_outputs.")
+    return _texts(wanted, "reference_outputs", references, count, UserTypeError)
 
 
-def need(scorer: str, what: str, given: Sequence[str | None] | None) -> list[str]:
-    """Return the inputs or the contexts.
+def need(scorer: str, what: str, given: Sequence[Any] | None, count: int) -> list[str]:
+    """Return the inputs or the contexts, one for each of so many candidates.
 
     Raises:
-        UserValueError: There are none, or one is missing.
+        UserValueError: There are none, or one is missing (None or NaN) or no text, or they are more or fewer.
     """
+    wanted = f"The scorer {scorer!r} needs {what}"
     if given is None:
-        raise UserValueError(f"The scorer {scorer!r} needs {what}: give {what}.")
-    missing = [place for place, text in enumerate(given) if text is None]
-    if missing:
-        raise UserValueError(f"The scorer {scorer!r} needs {what}; that of candidate {missing[0]} is missing.")
-    return [text for text in given if text is not None]
+        raise UserValueError(f"{wanted}: give {what}.")
+    return _texts(wanted, what, given, count, UserValueError)
+
+
+def _texts(wanted: str, name: str, given: Sequence[Any], count: int, error: type[ScorerUserError]) -> list[str]:
+    _check_length(name, given, count)
+    for place, text in enumerate(given):
+        if not isinstance(text, str):
+            is_missing = text is None or (isinstance(text, float) and math.isnan(text))
+            fault = "missing" if is_missing else f"no text, but {type(text).__name__}"
+            raise error(f"{wanted}; that of candidate {place} is {fault}.")
+    return list(given)
+
+
+def _check_length(name: str, given: Sequence[Any], count: int) -> None:
+    if len(given) != count:
+        raise UserValueError(
+            f"There are {count} candidate_outputs and {len(given)} {name}; each candidate needs its own."
+        )
 
 
 def _listed(name: str, given: Any) -> tuple[Any, ...]:

@@ -206,11 +206,11 @@ class Scorer(ABC):
         name = self.name()
         if len(batch):
             if self.requires_reference():
-                need_references(name, batch.references)
+                need_references(name, batch.references, len(batch))
             if self.requires_input():
-                need(name, "inputs", batch.inputs)
+                need(name, "inputs", batch.inputs, len(batch))
             if self.requires_context():
-                need(name, "contexts", batch.contexts)
+                need(name, "contexts", batch.contexts, len(batch))
         return list(batch.split(size))
 
     def _checked(self, found: Any, count: int) -> list[ScoreResult]:
