@@ -137,7 +137,21 @@ def _tail_start(messages: Sequence[Message], sizes: Sequence[int], at: int, tail
 
 
 def _before_calls(messages: Sequence[Message], start: int) -> int:
-    """Move a boundary in front of the calls whose results stand behind it."""
-    while 0 < start < len(messages) and messages[start]["role"] == "tool":
+    """Move a boundary in front of the calls whose results stand behind it, whatever stands between the two."""
+    for number, called in sorted(_calls(messages).items(), reverse=True):
+        if called < start <= number:
+            start = called
+    while 0 < start < len(messages) and messages[start]["role"] == "tool":  # results that answer no call
         start -= 1
     return start
+
+
+def _calls(messages: Sequence[Message]) -> dict[int, int]:
+    """Return for each result that answers a call where that call was made, the latest with its id."""
+    made: dict[str, int] = {}
+    found: dict[int, int] = {}
+    for number, message in enumerate(messages):
+        made.update((one["id"], number) for one in message.get("tool_calls", ()))
+        if message["role"] == "tool" and message["tool_call_id"] in made:
+            found[number] = made[message["tool_call_id"]]
+    return found

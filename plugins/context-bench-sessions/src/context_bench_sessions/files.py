@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from context_bench.errors import DatasetError, UnknownNameError
+from context_bench.errors import ContextBenchError, DatasetError, UnknownNameError
 from context_bench_sessions.formats import chat, claude_code, codex, inspect_log, litellm, pi, spans, swe_agent
 from context_bench_sessions.messages import Session
 from context_bench_sessions.sniffing import FORMATS, seen, sniff
@@ -84,15 +84,41 @@ def read_sessions(path: Path, wanted: str | None = None) -> Iterator[tuple[str, 
                 f"{path} is in no known format of sessions: {what}. Known are {', '.join(FORMATS)}: format=NAME."
             )
     checked = _one_format(path, chain(first, documents), found) if wanted is None else chain(first, documents)
-    for session in _READERS[found](checked):
-        yield found, session
+    yield from _read(path, found, checked)
 
 
 def read_log_folder(paths: list[Path]) -> Iterator[tuple[str, Session]]:
-    """Yield the sessions of LiteLLM logs that lie in a file for each request."""
+    """Yield the sessions of LiteLLM logs that lie in a file for each request.
+
+    Raises:
+        DatasetError: A file is damaged.
+    """
     documents = chain.from_iterable(_documents(path) for path in paths)
-    for session in litellm.read(documents):
-        yield "litellm", session
+    yield from _read(paths[0].parent if paths else Path(), "litellm", documents)
+
+
+def _read(path: Path, found: str, documents: Documents) -> Iterator[tuple[str, Session]]:
+    """Yield the sessions of documents; what has not the form of its format is told, however the reader met it."""
+    lines = [0]
+
+    def counted() -> Documents:
+        for line, document in documents:
+            lines[:] = [line]
+            yield line, document
+
+    reader = _READERS[found](counted())
+    while True:
+        try:
+            session = next(reader, None)
+        except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+            if isinstance(error, ContextBenchError):
+                raise
+            raise DatasetError(
+                f"{path}, read up to line {lines[0]}: something is not in the form of {found}: {type(error).__name__}: {error}."
+            ) from error
+        if session is None:
+            return
+        yield found, session
 
 
 def format_of(path: Path) -> str | None:

@@ -103,7 +103,18 @@ def _examples(
 
 
 def _sessions(path: Path, wanted: str | None, skip: bool) -> Iterator[tuple[str, str, Session]]:
-    """Yield the name of the file, the format and each session; the logs of a folder are read together."""
+    """Yield the name of the file, the format and each session, told apart; the logs of a folder are read together."""
+    known: set[tuple[str, str]] = set()
+    for name, found, session in _read_files(path, wanted, skip):
+        identity, count = session.id, 1
+        while (name, identity) in known:
+            count += 1
+            identity = f"{session.id}~{count}"
+        known.add((name, identity))
+        yield name, found, session if identity == session.id else evolve(session, id=identity)
+
+
+def _read_files(path: Path, wanted: str | None, skip: bool) -> Iterator[tuple[str, str, Session]]:
     logs: list[Path] = []
     files = session_files(path)
     for file in files:
@@ -112,8 +123,12 @@ def _sessions(path: Path, wanted: str | None, skip: bool) -> Iterator[tuple[str,
             if len(files) > 1 and wanted in (None, "litellm") and format_of(file) == "litellm":
                 logs.append(file)
                 continue
+            is_empty = len(files) > 1
             for found, session in read_sessions(file, wanted):
+                is_empty = False
                 yield name, found, _storable(session, file)
+            if is_empty:
+                warn(f"{file} holds no session.")
         except ContextBenchError as error:
             if not skip:
                 raise

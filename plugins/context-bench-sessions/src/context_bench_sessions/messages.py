@@ -95,7 +95,7 @@ def text_of(content: object, separator: str = "\n") -> str:
 def _part(part: Mapping[str, Any]) -> str:
     if part.get("type") in ("thinking", "redacted_thinking", "reasoning"):
         return ""
-    for key in ("text", "content", "output", "refusal"):
+    for key in ("text", "content", "output", "refusal", "result"):
         if part.get(key) is not None:
             return text_of(part[key])
     return IMAGE if part.get("type") not in (None, "text") else ""

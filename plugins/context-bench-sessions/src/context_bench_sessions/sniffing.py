@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_bench_sessions.formats.chat import dialect_of, is_messages, messages_in
+from context_bench_sessions.formats.codex import is_item
 
 FORMATS = (
     "openai",
@@ -49,7 +50,7 @@ def _record(record: Mapping[str, Any]) -> str | None:
     if "attributes" in record and ("trace_id" in record or "traceId" in record):
         return "otel"
     kind = record.get("type")
-    if kind in _CODEX and "payload" in record:
+    if (kind in _CODEX and "payload" in record) or is_item(record):
         return "codex"
     if "uuid" in record and kind in ("user", "assistant", "system", "attachment"):
         return "claude-code"

@@ -31,7 +31,13 @@ def is_messages(found: object) -> bool:
 
 
 def dialect_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return whose form messages have: blocks of tool use and results are Anthropic's, everything else is OpenAI's."""
+    """Return whose form messages have: blocks of tool use and results are Anthropic's, everything else is OpenAI's.
+
+    Where a single message has calls or a role that Anthropic does not know, all are OpenAI's: gateways put blocks of thinking,
+    and what a server's own tool did, into messages of that form too.
+    """
+    if any(_is_openai(message) for message in messages):
+        return "openai"
     for message in messages:
         content = message.get("content")
         if isinstance(content, list) and any(
@@ -40,6 +46,12 @@ def dialect_of(messages: Sequence[Mapping[str, Any]]) -> str:
         ):
             return "anthropic"
     return "openai"
+
+
+def _is_openai(message: Mapping[str, Any]) -> bool:
+    return message["role"] in ("tool", "function", "developer") or any(
+        message.get(key) for key in ("tool_calls", "function_call")
+    )
 
 
 def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
@@ -79,18 +91,29 @@ def session_of(identity: str, raw: Sequence[Mapping[str, Any]], record: Mapping[
 def _openai(message: Mapping[str, Any]) -> Iterator[Message]:
     role, content = message["role"], text_of(message.get("content"))
     if role == "assistant":
-        yield assistant(content, [openai_call(one) for one in message.get("tool_calls") or ()])
+        yield assistant(content, openai_calls(message))
     elif role in ("tool", "function"):
         yield result(message.get("tool_call_id", message.get("name")), content)
     else:
         yield {"role": "system" if role in ("system", "developer") else "user", "content": content}
 
 
+def openai_calls(message: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the calls of a message of OpenAI's form; the one of the older form has its function's name for an id."""
+    calls = [openai_call(one) for one in message.get("tool_calls") or ()]
+    older = message.get("function_call")
+    if not calls and isinstance(older, Mapping):
+        return [call(older.get("name"), older.get("name"), older.get("arguments", ""))]
+    return calls
+
+
 def openai_call(found: Mapping[str, Any]) -> dict[str, str]:
-    """Return a call of OpenAI's form, or of Inspect's, whose function is a name."""
-    function = found.get("function")
+    """Return a call of OpenAI's form, of a function or of a custom tool, or of Inspect's, whose function is a name."""
+    function, custom = found.get("function"), found.get("custom")
     if isinstance(function, Mapping):
         return call(found.get("id"), function.get("name"), function.get("arguments", ""))
+    if isinstance(custom, Mapping):
+        return call(found.get("id"), custom.get("name"), custom.get("input", ""))
     return call(found.get("id"), function or found.get("name"), found.get("arguments", ""))
 
 

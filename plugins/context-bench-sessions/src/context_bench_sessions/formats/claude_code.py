@@ -2,6 +2,7 @@
 
 One assistant message is split over several lines with one ``message.id``. Branches hang together by ``parentUuid``: what was
 rewound stays in the file and is left out. Lines with ``isMeta`` and those that tell of local commands are not the user speaking.
+The summary of a compaction is no message: it stands in place of those before it, which stay as they were said.
 """
 
 from __future__ import annotations
@@ -24,13 +25,21 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
     """
     events = [event for _, event in documents if isinstance(event, Mapping)]
     chains: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
+    begun_by: dict[str, str] = {}
     for event in events:
-        key = (bool(event.get("isSidechain")), str(event.get("agentId", "")) if event.get("isSidechain") else "")
-        chains.setdefault(key, []).append(event)
+        is_side = bool(event.get("isSidechain"))
+        chains.setdefault((is_side, _agent(event, begun_by) if is_side else ""), []).append(event)
     for (is_side, agent), chain in sorted(chains.items(), key=lambda item: item[0]):
         if any(event.get("type") in ("user", "assistant") for event in chain):
             name = next((str(event["sessionId"]) for event in chain if event.get("sessionId")), "1")
             yield _session(f"{name}-{agent}" if is_side and agent else name, chain)
+
+
+def _agent(event: Mapping[str, Any], begun_by: dict[str, str]) -> str:
+    """Return whose sub-agent's an event is: its ``agentId``, in older files the first event of its chain."""
+    own = str(event.get("uuid", ""))
+    begun_by[own] = str(event.get("agentId") or begun_by.get(str(event.get("parentUuid")), own))
+    return begun_by[own]
 
 
 def _session(identity: str, events: Sequence[Mapping[str, Any]]) -> Session:
@@ -45,14 +54,15 @@ def _session(identity: str, events: Sequence[Mapping[str, Any]]) -> Session:
         body = event.get("message")
         if event.get("type") not in ("user", "assistant") or not isinstance(body, Mapping):
             continue
-        if event.get("uuid") in dropped:
+        if str(event.get("uuid")) in dropped:
             notes["lines on abandoned branches"] += 1
             continue
         if event.get("isMeta") or _is_command(body):
             notes["lines that are not the user speaking"] += 1
             continue
-        if event.get("isCompactSummary"):
+        if event.get("isCompactSummary") and messages:
             compactions.append(Compaction(len(messages), text_of(body.get("content")), len(messages)))
+            continue
         written = body.get("id") if event["type"] == "assistant" else None
         if written is not None and str(written) in places:
             at, at_raw = places[str(written)]
@@ -89,7 +99,7 @@ def _abandoned(events: Sequence[Mapping[str, Any]]) -> set[str]:
     The live branch ends with the last message. An event that leaves that branch is abandoned, unless it belongs to a message
     on it: a further line of one answer, or the result of one of its calls, both of which hang from their own line.
     """
-    parents = {str(event["uuid"]): event.get("parentUuid") for event in events if event.get("uuid")}
+    parents = {str(event["uuid"]): _parent(event) for event in events if event.get("uuid")}
     spoken = [event for event in events if event.get("type") in ("user", "assistant") and event.get("uuid")]
     if not spoken:
         return set()
@@ -114,6 +124,11 @@ def _abandoned(events: Sequence[Mapping[str, Any]]) -> set[str]:
         for event in spoken
         if (identity := str(event["uuid"])) not in live and _leaves(identity, parents, live)
     }
+
+
+def _parent(event: Mapping[str, Any]) -> Any:
+    """Return what an event hangs from; the mark of a compaction begins anew, and names what stood before it apart."""
+    return event.get("parentUuid") or event.get("logicalParentUuid")
 
 
 def _leaves(identity: str, parents: Mapping[str, Any], live: set[str]) -> bool:

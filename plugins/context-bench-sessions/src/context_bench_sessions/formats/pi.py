@@ -2,36 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from context_bench_sessions.messages import Compaction, Message, Session, assistant, call, result, text_of
 
 
 def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
-    """Yield the session of a pi session file; ``firstKeptEntryIndex`` counts lines from 0.
+    """Yield the session of a pi session file: the branch that its last entry ends.
+
+    Since version 2 entries form a tree, whose branches that were left stay in the file; before that they are a list, and
+    ``firstKeptEntryIndex`` counts lines from 0.
 
     Args:
         documents: Line number, counted from 1, and parsed entry, in order.
     """
+    entries = [(line, entry) for line, entry in documents if isinstance(entry, Mapping)]
     identity = "1"
     messages: list[Message] = []
-    places: dict[int, int] = {}
+    places: dict[object, int] = {}
     compactions: list[Compaction] = []
-    for line, entry in documents:
-        places[line - 1] = len(messages)
-        if not isinstance(entry, Mapping):
-            continue
+    notes: Counter[str] = Counter()
+    live = _branch([entry for _, entry in entries])
+    for line, entry in entries:
         if entry.get("type") == "session":
             identity = str(entry.get("id", identity))
-        elif entry.get("type") == "message" and isinstance(entry.get("message"), Mapping):
+            continue
+        if live is not None and str(entry.get("id")) not in live:
+            notes["lines on abandoned branches"] += 1
+            continue
+        places[line - 1] = places[str(entry.get("id"))] = len(messages)
+        if entry.get("type") == "message" and isinstance(entry.get("message"), Mapping):
             messages += _messages(entry["message"])
+        elif entry.get("type") in _TOLD and (text := text_of(entry.get(_TOLD[str(entry["type"])]))):
+            messages.append({"role": "user", "content": text})
         elif entry.get("type") == "compaction":
-            first = int(entry.get("firstKeptEntryIndex", line - 1))
+            first = entry.get("firstKeptEntryIndex", str(entry.get("firstKeptEntryId")))
             kept = places.get(first, len(messages))
             compactions.append(Compaction(len(messages), text_of(entry.get("summary")), kept))
     if messages:
-        yield Session(identity, messages, "openai", compactions=compactions)
+        yield Session(identity, messages, "openai", compactions=compactions, notes=notes)
+
+
+_TOLD = {"custom_message": "content", "branch_summary": "summary"}
+"""Entries that the model is shown as a message of the user, and where their text stands."""
+
+
+def _branch(entries: Sequence[Mapping[str, Any]]) -> set[str] | None:
+    """Return the ids of the branch that ends with the last entry; None where entries form no tree."""
+    parents = {str(entry["id"]): entry["parentId"] for entry in entries if "id" in entry and "parentId" in entry}
+    if not parents:
+        return None
+    live: set[str] = set()
+    place: Any = next(reversed(parents))
+    while place is not None and str(place) not in live:
+        live.add(str(place))
+        place = parents.get(str(place))
+    return live
 
 
 def read_transcript(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
@@ -48,7 +76,7 @@ def read_transcript(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
 def _messages(message: Mapping[str, Any]) -> Iterator[Message]:
     role, content = message.get("role"), message.get("content")
     if role == "assistant":
-        blocks = content if isinstance(content, list) else [{"type": "text", "text": text_of(content)}]
+        blocks = [one if isinstance(one, Mapping) else {"type": "text", "text": text_of(one)} for one in _list(content)]
         calls = [
             call(b.get("id"), b.get("name"), b.get("arguments", {})) for b in blocks if b.get("type") == "toolCall"
         ]
@@ -56,9 +84,15 @@ def _messages(message: Mapping[str, Any]) -> Iterator[Message]:
     elif role == "toolResult":
         yield result(message.get("toolCallId"), text_of(content))
     elif role == "bashExecution":
+        if message.get("excludeFromContext"):  # the user ran it apart: the model is not told
+            return
         yield {
             "role": "user",
             "content": f"Ran `{message.get('command', '')}`\n```\n{text_of(message.get('output'))}\n```",
         }
     else:
         yield {"role": "system" if role == "system" else "user", "content": text_of(content)}
+
+
+def _list(content: object) -> list[Any]:
+    return content if isinstance(content, list) else [content]

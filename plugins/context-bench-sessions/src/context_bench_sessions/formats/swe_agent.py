@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from context_bench_sessions.formats.chat import openai_call
+from context_bench_sessions.formats.chat import openai_calls
 from context_bench_sessions.messages import Message, Session, assistant, result, text_of
 
 
@@ -35,7 +35,7 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
 def _message(entry: Mapping[str, Any]) -> Message:
     role, content = entry.get("role"), text_of(entry.get("content"))
     if role == "assistant":
-        return assistant(content, [openai_call(one) for one in entry.get("tool_calls") or ()])
+        return assistant(content, openai_calls(entry))
     if role == "tool":
         return result((entry.get("tool_call_ids") or [""])[0], content)
     return {"role": "system" if role == "system" else "user", "content": content}
