@@ -365,13 +365,11 @@ def _objects_in(request: Request) -> list[Evaluator]:
 
 def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: str) -> Scorer:
     """Return a scorer whose keys begin with a prefix, and which leaves some of them to another one."""
-    keys = {prefix + key: meaning for key, meaning in scorer.keys.items()}
+    scorer = scorer.prefixed(prefix)
     return evolve(
         scorer,
-        prefix=prefix,
         yields=frozenset(yields),
-        keys={key: meaning for key, meaning in keys.items() if key not in yields},
-        ranges={prefix + key: bounds for key, bounds in scorer.ranges.items()},
+        keys={key: meaning for key, meaning in scorer.keys.items() if key not in yields},
         provenance={**scorer.provenance, **told},
         effort=Effort(),
     )

@@ -151,6 +151,13 @@ class Scorer:
     ranges: Mapping[str, tuple[float | None, float | None]] = Factory(dict)
     effort: Effort = Factory(Effort)
 
+    def prefixed(self, prefix: str) -> Scorer:
+        """Return it with a prefix before all of its keys."""
+        keys = {prefix + key: meaning for key, meaning in self.keys.items()}
+        ranges = {prefix + key: bounds for key, bounds in self.ranges.items()}
+        yields = frozenset(prefix + key for key in self.yields)
+        return evolve(self, prefix=prefix + self.prefix, yields=yields, keys=keys, ranges=ranges)
+
 
 @frozen(eq=False)
 class LabelWiring:

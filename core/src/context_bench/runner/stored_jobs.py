@@ -184,7 +184,9 @@ class Reference:
     def agreeing(self, wiring: LabelWiring, number: int) -> LabelWiring:
         """Return the wiring of the rows of a label that have no gold answer; the new label has that number."""
         needy = [scorer for scorer in wiring.scorers if self._gold(scorer)]
-        scorers = tuple(_agreeing(scorer) if scorer in needy else scorer for scorer in wiring.scorers)
+        scorers = tuple(
+            evolve(scorer.prefixed(AGREEMENT), agrees=True) if scorer in needy else scorer for scorer in wiring.scorers
+        )
         headline = wiring.headline
         if any(headline in scorer.keys for scorer in needy):
             headline = f"{AGREEMENT}{headline}"
@@ -195,17 +197,6 @@ class Reference:
         """Return the gold fields of an evaluator; one without a manifest needs an answer for all one knows."""
         anything = () if scorer.keys else ("|".join(REFERENCE_FIELDS),)
         return self.part.gold_fields(scorer.needs.get("original", ()) or anything)
-
-
-def _agreeing(scorer: Scorer) -> Scorer:
-    return evolve(
-        scorer,
-        prefix=f"{AGREEMENT}{scorer.prefix}",
-        yields=frozenset(f"{AGREEMENT}{key}" for key in scorer.yields),
-        keys={f"{AGREEMENT}{key}": meaning for key, meaning in scorer.keys.items()},
-        ranges={f"{AGREEMENT}{key}": bounds for key, bounds in scorer.ranges.items()},
-        agrees=True,
-    )
 
 
 class NothingToDeriveError(Exception):
