@@ -43,6 +43,23 @@ def test_a_sample_is_the_same_for_the_same_seed_and_keeps_places_and_order() -> 
     assert all(name == f"e{position}" for position, name in one)
 
 
+def test_a_seed_that_nothing_takes_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="--seed 3 is given, but nothing in this run takes it"):
+        taken(seed=3, max_examples=5)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [(("run",), 2), (("lock",), 2), (("run", "--sample", "2"), 0)], ids=["run", "lock", "sample"]
+)
+def test_a_seed_of_the_project_file_is_for_runs_with_a_sample(
+    context_bench: Run, jsonl: Run, tmp_path: Path, command: tuple[str, ...], code: int
+) -> None:
+    (tmp_path / "context-bench.toml").write_text("[run]\nseed = 3\n", encoding="utf-8")
+    done = context_bench(*command, "-s", "replay:field=pred", "-d", jsonl(ROWS))
+    assert done.code == code, done.err
+    assert ("--seed 3 is given, but nothing in this run takes it: it is for --sample." in done.err) is bool(code)
+
+
 def test_every_example_is_as_likely_as_any_other() -> None:
     counts = [0] * len(ROWS)
     for seed in range(200):

@@ -60,6 +60,18 @@ def test_more_failures_than_allowed_give_exit_code_12_when_nobody_knows_the_size
     assert "That is more than --max-failed 1 allows." in done.err
 
 
+def test_a_run_in_which_no_row_may_fail_ends_with_the_first_that_does_though_nobody_knows_the_size(
+    context_bench: Run, jsonl: Run
+) -> None:
+    file = jsonl(rows_with_poison(20))
+    flags = ("--max-failed", "0", "--run-file", "r.sqlite", "--format", "none", "-q")
+    done = context_bench("run", "-s", "replay", "-d", file, *flags)
+    assert done.code == 12
+    assert "Error: 1 of an unknown number of rows have failed, more than the share of 0 that may" in done.err
+    assert "context-bench resume r.sqlite" in done.err
+    assert len(context_bench("export", "r.sqlite").out.splitlines()) < 100
+
+
 @pytest.mark.one_python
 def test_a_run_that_cannot_meet_max_failed_any_more_stops_early(context_bench: Run, jsonl: Run) -> None:
     file = jsonl(rows_with_poison(*range(0, ROWS, 5)))

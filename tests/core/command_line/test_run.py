@@ -111,7 +111,21 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
             "No option of evaluator answer-quality is called 'x'",
         ),
         (["-s", "replay", "-d", "rows.jsonl", "--set", "nonsense=1"], "there is no such setting"),
-        (["-s", "replay", "-d", "rows.jsonl", "--field", "answer"], "write it as target=source"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--field", "answer"],
+            "--field 'answer' has the wrong form: write it as TARGET=SOURCE, such as answer=outputs.0",
+        ),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--prefix", "answer-quality"],
+            "--prefix 'answer-quality' has the wrong form: write it as NAME=PREFIX, such as rouge=my_",
+        ),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--set", "run.limit"],
+            "--set 'run.limit' has the wrong form: write it as PATH=VALUE, such as run.threshold=0.5",
+        ),
+        (["-s", "replay", "-d", "rows.jsonl", "--seed", "3"], "--seed 3 is given, but nothing in this run takes it"),
+        (["-s", "replay", "-d", "rows.jsonl", "--seed", "3", "-n", "2"], "takes it: it is for --sample"),
+        (["-s", "replay", "-d", "rows.jsonl", "--set", "run.seed=3", "--dry-run"], "--seed 3 is given"),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--field", "answer=anwser"],
             "has no 'anwser'. Did you mean 'answer'.*Its columns are: id, question, answer, pred",

@@ -238,7 +238,7 @@ def test_a_shared_flag_is_shown_once_and_reaches_everybody_who_uses_it(context_b
     [
         (("-p", "no:sweet", "--taster-url", "u"), "--taster-url is given, but nothing in this run takes it"),
         (("--evaluators", "exact", "--taster-url", "u"), "takes it: it is for sour, sweet. Leave it out, or add one."),
-        (("--set", "evaluators.sour.url=u"), "--set evaluators.sour.url=u is given, but nothing in this run takes it"),
+        (("--set", "evaluators.sour.url=u"), "--set evaluators.sour.url is given, but nothing in this run takes it"),
         (("--prefix", "sour=x_"), "--prefix sour=x_ is given, but nothing in this run takes it"),
     ],
     ids=["switched off", "not among those asked for", "--set", "--prefix"],

@@ -316,18 +316,18 @@ def table() -> Kind:
     return Kind("table", check, python="Mapping[str, Any]")
 
 
-def pairs() -> Kind:
-    """Return the kind of texts by text, written as ``target=source``."""
+def pairs(form: str) -> Kind:
+    """Return the kind of texts by text; errors tell in which form they are written."""
     check = held(lambda value: isinstance(value, Mapping) and _are_texts(value.values()), "a table of texts", dict)
 
     def parse(given: Any, where: str) -> Any:
-        return parse_pairs((given,) if isinstance(given, str) else given, where)
+        return parse_pairs((given,) if isinstance(given, str) else given, where, form)
 
     return Kind("table", check, parse, is_repeated=True, python="Mapping[str, str]")
 
 
-def parse_pairs(texts: tuple[str, ...], what: str) -> dict[str, str]:
-    """Read ``key=value`` texts.
+def parse_pairs(texts: tuple[str, ...], what: str, form: str) -> dict[str, str]:
+    """Read ``key=value`` texts, whose form errors tell.
 
     Raises:
         ConfigurationError: One of them has another form, or a key stands twice.
@@ -336,7 +336,7 @@ def parse_pairs(texts: tuple[str, ...], what: str) -> dict[str, str]:
     for one in texts:
         key, equals, value = one.partition("=")
         if not equals or not key or not value:
-            raise ConfigurationError(f"{what} {one!r} has the wrong form: write it as target=source.")
+            raise ConfigurationError(f"{what} {one!r} has the wrong form: write it as {form}.")
         if key in found:
             raise ConfigurationError(f"{what} {key!r} is given twice.")
         found[key] = value

@@ -53,6 +53,7 @@ from context_bench.plugins.settings import PROJECT_FILE
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
 _DEFAULTS = _KEYS["systems.defaults"].name
 _TABLES = ("run", "plugins")
+_SETTING = "PATH=VALUE, such as run.threshold=0.5"
 
 
 def project_request(project: Mapping[str, Any], catalog: Catalog) -> Request:
@@ -140,7 +141,7 @@ def set_value(request: Request, path: str, value: str, catalog: Catalog) -> Requ
         return _set_option(request, kind, name, option, value)
     hint = f"{_called_here(rest)} ".lstrip() if kind == "run" else ""
     raise ConfigurationError(
-        f"--set {path}={value}: there is no such setting. {hint}Write evaluators.NAME.OPTION, systems.LABEL.OPTION, "
+        f"--set {path}: there is no such setting. {hint}Write evaluators.NAME.OPTION, systems.LABEL.OPTION, "
         "systems.defaults.OPTION, datasets.LABEL.OPTION or run.KEY."
     )
 
@@ -167,7 +168,7 @@ def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
 
 def settings_over(request: Request, flags: Mapping[str, Any], catalog: Catalog) -> Request:
     """Return a request with the values of ``--set`` laid over it, once all that they may name is there."""
-    for path, value in parse_pairs(flags["settings"], "--set").items():
+    for path, value in parse_pairs(flags["settings"], "--set", _SETTING).items():
         request = set_value(request, path, value, catalog)
     return request
 

@@ -67,7 +67,7 @@ class Request:
         keyed=True,
     )
     fields: Mapping[str, str] = parameter(
-        kinds.pairs(),
+        kinds.pairs("TARGET=SOURCE, such as answer=outputs.0"),
         "Take a field of named datasets from another column (answer=outputs.0).",
         "--field TARGET=SOURCE",
         key=None,
@@ -169,7 +169,9 @@ class Request:
         _NAMES, "A capability that auto-wired evaluators may use: network or executes-model-code.", "--allow CAPABILITY"
     )
     prefixes: Mapping[str, str] = _explained(
-        kinds.pairs(), "A prefix for the score keys of an evaluator, by its name.", "--prefix NAME=PREFIX"
+        kinds.pairs("NAME=PREFIX, such as rouge=my_"),
+        "A prefix for the score keys of an evaluator, by its name.",
+        "--prefix NAME=PREFIX",
     )
     options: Mapping[str, Mapping[str, Any]] = parameter(
         kinds.evaluator_options(), "Options of evaluators, by name.", key="evaluators", keyed=True
@@ -356,6 +358,17 @@ class Request:
         choice = evolve(choice, given=choice.given | {flag.removeprefix("--") for flag in given})
         plans = tuple(explained(catalog, dataset, tags, choice) for dataset in datasets)
         return Explanation(plans, known_hooks(catalog, self)[1])
+
+
+def require_sample(request: Request) -> None:
+    """Refuse a seed without a sample that it could choose.
+
+    Raises:
+        ConfigurationError: There is one.
+    """
+    if request.seed and not request.sample:
+        told = f"--seed {request.seed} is given, but nothing in this run takes it: it is for --sample."
+        raise ConfigurationError(f"{told} Leave it out, or add one.")
 
 
 _NOW_OF_PARTS = {"prices": "money", "max_cost": "money", "isolate_prefixes": "isolated-prefixes"}

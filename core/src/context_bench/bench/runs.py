@@ -22,7 +22,7 @@ from context_bench.bench.baseline import settled
 from context_bench.bench.parameters import hushed, numbered, secrecy_of, specs_in
 from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, metrics_of
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
-from context_bench.bench.requests import Request, absent
+from context_bench.bench.requests import Request, absent, require_sample
 from context_bench.console import warn
 from context_bench.errors import ConfigurationError, ContextBenchError, RunStoppedError, StoreError
 from context_bench.metrics import check_score_field
@@ -134,6 +134,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     catalog = remembered_catalog(settings)
     settings.require_known(component.names for component in catalog)
     request = request_of_arguments(catalog, arguments)
+    require_sample(request)
     if request.evaluators is None:
         from context_bench.plugins.wiring import broken_plugins
 

@@ -17,7 +17,7 @@ from attrs import evolve
 from context_bench.bench.builders import derived_lines, describe_dataset, find_dataset, oracles
 from context_bench.bench.parameters import DatasetSpec
 from context_bench.bench.project import flags_over, project_request, request_of_flags, settings_over
-from context_bench.bench.requests import PARAMETERS, Request
+from context_bench.bench.requests import PARAMETERS, Request, require_sample
 from context_bench.bench.run_parts import described_parts, with_flags_of_parts
 from context_bench.cli import commands
 from context_bench.cli.commands import flag_values, open_catalog, together
@@ -232,9 +232,10 @@ def idle(catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str,
     """
     owners = {flag: [one for one in catalog if options_given(one, {flag: ""})] for flag in flag_values(flags)}
     for setting in flags.get("settings", ()):
-        kind, _, rest = setting.partition("=")[0].partition(".")
+        path = setting.partition("=")[0]  # the value may be a secret
+        kind, _, rest = path.partition(".")
         if kind == "evaluators":
-            owners[f"--set {setting}"] = catalog.named(kind, rest.rpartition(".")[0])
+            owners[f"--set {path}"] = catalog.named(kind, rest.rpartition(".")[0])
     for prefix in flags.get("prefixes", ()):
         owners[f"--prefix {prefix}"] = catalog.named("evaluators", prefix.partition("=")[0])
     for given, found in owners.items():
@@ -270,6 +271,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
         )
     lock_path = lock_file or Path(LOCK_FILE) if is_locked else None
     catalog, request = asked(flags, locked=lock_path and str(lock_path))
+    require_sample(request)
     parts = described_parts(catalog, request)
     plans = plan(catalog, request, warn if dry_run else None)
     for line in broken_plugins(catalog):  # now that none of them is among what is planned
@@ -354,6 +356,7 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     from context_bench.plugins.lock import write_lock
 
     catalog, request = asked(flags)
+    require_sample(request)
     if not request.datasets and not labels:
         raise ConfigurationError("There is no dataset to lock. Name one with --dataset, or a label with --label.")
     plans = plan(catalog, request, warn, labels)

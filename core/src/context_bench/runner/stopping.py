@@ -7,6 +7,7 @@ import signal
 from _thread import interrupt_main, start_new_thread
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from math import inf
 from threading import Event, Lock, Thread, current_thread, main_thread
 from traceback import format_exception
 from types import FrameType
@@ -292,13 +293,14 @@ class Failures:
     """Counts the rows whose system failed.
 
     Args:
-        most: Share of rows that may fail, 0 to 1; None for any.
-        expected: Rows of the whole run; None when nobody knows, and then the run does not stop early.
+        share: Share of rows that may fail, 0 to 1.
+        expected: Rows of the whole run; None when nobody knows, and then the run stops early only where none may fail.
     """
 
-    def __init__(self, most: float | None, expected: int | None) -> None:
-        self._most = most
-        self._expected = expected
+    def __init__(self, share: float, expected: int | None) -> None:
+        self._most = share * (inf if share and expected is None else expected or 0)
+        self._share = share
+        self._rows = f"{'an unknown number of' if expected is None else expected} rows"
         self._failed = 0
 
     def row(self, row: StoredRow) -> None:
@@ -307,12 +309,12 @@ class Failures:
         Raises:
             TooManyFailuresError: Even if all others succeed, too many have failed.
         """
-        if self._most is None or self._expected is None or row.output is not None or row.again:
+        if row.output is not None or row.again:
             return
         self._failed += 1
-        if self._failed > self._most * self._expected:
+        if self._failed > self._most:
             raise TooManyFailuresError(
-                f"{self._failed} of {self._expected} rows have failed, more than the share of {self._most:g} that may "
+                f"{self._failed} of {self._rows} have failed, more than the share of {self._share:g} that may "
                 f"(--max-failed). The last one: {cause_of(row)}"
             )
 
