@@ -57,6 +57,19 @@ def test_the_files_of_a_folder_are_taken_by_name(tmp_path: Path) -> None:
     assert PythonUnitTesting.from_dict(config) == scorer
 
 
+def test_what_a_system_leaves_in_a_folder_is_no_test_and_shifts_none(tmp_path: Path) -> None:
+    (tmp_path / ".DS_Store").write_bytes(b"\x00\xff")
+    (tmp_path / ".gitkeep").write_bytes(b"")
+    (tmp_path / "a.py").write_text(TESTS[0], "utf-8-sig")
+    assert PythonUnitTesting(tmp_path).unit_tests == [TESTS[0]]
+
+
+def test_a_file_that_is_no_text_is_told_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.pyc").write_bytes(b"\x00\xff")
+    with pytest.raises(UserValueError, match=r"'a\.pyc' is no text in UTF-8"):
+        PythonUnitTesting(tmp_path)
+
+
 @pytest.mark.parametrize(
     "code",
     [

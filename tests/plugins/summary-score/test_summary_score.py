@@ -141,7 +141,6 @@ def test_longer_summaries_and_their_like_divide_by_nothing(fake: Any) -> None:
         (["0", "no", "unclear", ""], 0.0, None),
         ([{"answer": one} for one in ("1", "yes", 0, "unclear")], 0.5, None),
         ([{"number": one, "verdict": one % 2} for one in (4, 2, 1, 3)], 0.5, None),
-        ([], 0.0, "0 answers to 4 questions"),
     ],
 )
 def test_the_questions_are_the_denominator(given: Any, qa: float, mismatch: str | None, fake: Any) -> None:
@@ -150,6 +149,16 @@ def test_the_questions_are_the_denominator(given: Any, qa: float, mismatch: str 
     assert found["qa_score"] == qa
     assert found["n_questions"] == 4
     assert found.details.get("answer_mismatch") == mismatch
+
+
+@pytest.mark.parametrize(("options", "calls"), [({}, 3), ({"verify_questions": True}, 3)], ids=["summary", "source"])
+def test_questions_without_a_single_answer_are_unscored_and_no_zeros(
+    options: dict[str, Any], calls: int, fake: Any
+) -> None:
+    fake.says(PHRASES, questions(4), answers(), answers(1, 1, 1, 1))
+    found = score(fake, **options)
+    assert (found, found.details["unscored"], found.details["calls"]) == ({}, "no_answers", calls)
+    assert len(found.details["questions"]) == 4
 
 
 def test_answers_that_say_nothing_are_sent_back_and_are_no_zeros(fake: Any) -> None:

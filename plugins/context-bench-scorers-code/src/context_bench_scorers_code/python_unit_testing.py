@@ -24,14 +24,14 @@ class PythonUnitTesting(Scorer):
     reason in the details.
 
     Args:
-        unit_test_dir: A folder with one test a file; files are taken in the order of their names.
+        unit_test_dir: A folder with one test a file; files are taken in the order of their names, hidden ones are passed over.
         unit_tests: The tests themselves.
         timeout: Seconds that a program may compute or sleep.
         memory: Mebibytes of address space that it may use.
         allow_unsandboxed: Whether to run programs without isolation where no isolating sandbox works.
 
     Raises:
-        UserValueError: Neither or both are given; the folder is not there or holds no file.
+        UserValueError: Neither or both are given; the folder is not there, holds no file, or holds one that is no text in UTF-8.
         SandboxError: This system has no isolating sandbox.
     """
 
@@ -160,7 +160,14 @@ def result_of(scores: Mapping[str, float]) -> ScoreResult:
 def _read(folder: Path) -> list[str]:
     if not folder.is_dir():
         raise UserValueError(f"unit_test_dir: there is no folder {str(folder)!r}.")
-    files = sorted(path for path in folder.iterdir() if path.is_file())
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     if not files:
         raise UserValueError(f"unit_test_dir: the folder {str(folder)!r} holds no file.")
-    return [path.read_text(encoding="utf-8") for path in files]
+    return [_text(path) for path in files]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise UserValueError(f"unit_test_dir: {path.name!r} is no text in UTF-8 ({fault.reason}).") from fault

@@ -24,8 +24,8 @@ class SummarizationScore(JudgedEvaluator):
 
     Three calls a row: keyphrases of the source; questions about them; answers to the questions from the summary alone.
     ``qa_score`` is the share of questions answered 1, ``conciseness_score`` is ``1 - length of summary / length of source``, and
-    ``summary_score`` is ``qa * coeff + conciseness * (1 - coeff)``. The lists are in the details. A row without questions, or
-    whose replies cannot be read, is unscored, and why is in the details.
+    ``summary_score`` is ``qa * coeff + conciseness * (1 - coeff)``. The lists are in the details. A row without questions or
+    without a single answer, or whose replies cannot be read, is unscored, and why is in the details.
 
         SummarizationScore(llm=judge_model("http://localhost:8080", "qwen")).score({"contexts": [text]}, {"response": summary})
 
@@ -49,7 +49,7 @@ class SummarizationScore(JudgedEvaluator):
     """
 
     name = "summary_score"
-    version = "3"
+    version = "4"
     prompts = PROMPTS
     prompts_version = PROMPTS_VERSION
 
@@ -120,8 +120,10 @@ class SummarizationScore(JudgedEvaluator):
         details: dict[str, Any] = {}
         asked = yield from self._questions(source, asker, details)
         if not asked:
-            return Scores({}, {**details, "unscored": "no_questions"})
+            return Scores({}, {"unscored": "no_questions", **details})
         answers = yield from _answers(asker, asked, summary, details)
+        if not answers:
+            return Scores({}, {**details, "unscored": "no_answers"})
         details["answers"] = answers
         return Scores(self._scores(source, summary, answers, details), details)
 
@@ -140,6 +142,9 @@ class SummarizationScore(JudgedEvaluator):
         if self.verify_questions and asked:
             checked: dict[str, Any] = {}
             answers = yield from _answers(asker, asked, source, checked)
+            if not answers:
+                details["unscored"] = "no_answers"
+                return []
             details["dropped_questions"] = [one for one, answer in zip(asked, answers) if not answer]
             asked = [one for one, answer in zip(asked, answers) if answer]
             details["questions"] = asked
@@ -162,7 +167,7 @@ class SummarizationScore(JudgedEvaluator):
 def _answers(
     asker: Asker, questions: Sequence[str], text: str, details: dict[str, Any]
 ) -> Generator[Request, ChatReply, list[int]]:
-    """Return a 1 or a 0 for each question; what is missing is 0, and that it was is told."""
+    """Return a 1 or a 0 for each question, what is missing as a 0 that is told; nothing where there is no answer at all."""
     numbered = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
     found = yield from asker.ask(
         "answers",
@@ -171,6 +176,8 @@ def _answers(
         text=tagged("text", text),
         questions=tagged("questions", numbered),
     )
+    if not found:
+        return []
     if len(found) != len(questions):
         details["answer_mismatch"] = f"{len(found)} answers to {len(questions)} questions"
     return [*found, *[0] * len(questions)][: len(questions)]
