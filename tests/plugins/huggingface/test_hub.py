@@ -11,6 +11,8 @@ import pytest
 
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench_huggingface import hf
+from context_bench_huggingface.access import Access
+from context_bench_huggingface.lines import record_of
 
 AT = "openai/gsm8k:main"
 QUICK = {"retry_base_delay": 0.0}
@@ -377,3 +379,87 @@ def test_a_record_of_a_table_that_no_key_leads_to_is_told(hub, rows, told):
     tables = {"more": {"files": "more.jsonl", "format": "lines", "key": "k"}}
     with pytest.raises(DatasetError, match=told):
         list(hf.for_card("some", {**card, "tables": tables})())
+
+
+def _of_every_kind():
+    from datetime import date, datetime, time, timedelta, timezone
+    from decimal import Decimal
+
+    return {
+        "missing": None,
+        "no number": float("nan"),
+        "endless": [float("inf"), -float("inf"), -0.0, 1e-300],
+        "moment": datetime(2024, 5, 1, 12, 30, 0, 7),
+        "moment of a zone": datetime(2024, 5, 1, 12, tzinfo=timezone(timedelta(hours=2))),
+        "day": date(2024, 5, 1),
+        "hour": time(23, 59, 59, 999_999),
+        "lasting": timedelta(days=-3, microseconds=1),
+        "price": Decimal("1.50"),
+        "bytes": b"\xff\x00",
+        "inside": [{"day": date(1, 1, 1), "number": 2**62 + 1}],
+        "large": 2**53 + 1,
+    }
+
+
+def test_a_copy_gives_back_whatever_a_parquet_file_holds(hub, tmp_path):
+    """Dates and bytes came back as texts, so that a run had other examples; a copy with a NaN could not be read at all."""
+    import io
+
+    import pyarrow
+    from pyarrow import parquet
+
+    buffer = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist([_of_every_kind(), dict.fromkeys(_of_every_kind())]), buffer)
+    hub.put("some/body", {"rows.parquet": buffer.getvalue()})
+    card = {"source": "some/body", "files": "rows.parquet", "format": "parquet", "split": "test"}
+    loader = hf.for_card("some", card)
+    [label] = loader.fetch(str(tmp_path), access=Access())
+    assert label["records"] == 2
+    there, here = list(loader()), list(loader(folder=str(tmp_path), offline=True))
+    assert repr(here) == repr(there)  # a NaN equals nothing
+    assert [type(value) for value in there[0].values()] == [type(value) for value in _of_every_kind().values()]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"q": "half a pair: \ud83d"},
+        {"q": {"$type": "date", "value": "2024-05-01"}},
+        {"$type": "object", "value": {"$type": 1}},
+        {"q": [{"$type": None}, "$type"]},
+    ],
+    ids=["half of a surrogate pair", "a mark of ours", "a mark at the top", "marks in a list"],
+)
+def test_a_copy_gives_back_whatever_a_json_file_holds(hub, tmp_path, record):
+    hub.put("some/body", {"rows.jsonl": json.dumps(record).encode()})
+    loader = hf.for_card("some", {"source": "some/body", "files": "rows.jsonl", "format": "lines", "split": "test"})
+    list(loader.fetch(str(tmp_path), access=Access()))
+    assert list(loader(folder=str(tmp_path), offline=True)) == list(loader()) == [record]
+
+
+def test_a_picture_is_refused_by_a_copy_and_not_kept_as_the_name_of_its_class(hub, tmp_path, monkeypatch):
+    class Picture:
+        pass
+
+    hub.put("some/body", {"rows.jsonl": b'{"q": 1}'})
+    loader = hf.for_card("some", {"source": "some/body", "files": "rows.jsonl", "format": "lines", "split": "test"})
+    monkeypatch.setattr("context_bench_huggingface.loader.stream", lambda *_: [{"q": 1}, {"q": Picture()}])
+    with pytest.raises(DatasetError, match=r"Record 1 of some .* holds a value of type Picture, which no copy can hold"):
+        list(loader.fetch(str(tmp_path), access=Access()))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"$type": "image", "value": ""},
+        {"$type": "date", "value": "2024-13-01"},
+        {"$type": "decimal", "value": "much"},
+        {"$type": "date"},
+        {"$type": ["date"], "value": ""},
+    ],
+    ids=["an unknown type", "no date", "no decimal", "no value", "no name"],
+)
+def test_a_value_of_a_copy_that_cannot_be_read_is_told_with_its_record(content):
+    with pytest.raises((ValueError, ArithmeticError)):
+        record_of(json.dumps({"q": content}).encode())

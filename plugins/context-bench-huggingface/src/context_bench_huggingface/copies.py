@@ -13,6 +13,7 @@ from typing import Any
 
 from context_bench.console import whole_file
 from context_bench.errors import DatasetError
+from context_bench_huggingface.lines import line_of, record_of
 from context_bench_huggingface.refusals import fetch_line
 from context_bench_huggingface.strict import read_json
 from context_bench_huggingface.wanted import Wanted
@@ -48,6 +49,9 @@ def write_copy(folder: str | os.PathLike[str], wanted: Wanted, commit: str, reco
     """Write the copy of a split and return its label: revision, number of records and SHA-256 of the contents.
 
     A copy is there whole or not at all.
+
+    Raises:
+        DatasetError: A record holds what no copy can hold, such as a picture.
     """
     place = place_of(folder, wanted)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +60,12 @@ def write_copy(folder: str | os.PathLike[str], wanted: Wanted, commit: str, reco
     try:
         with gzip.GzipFile(unfinished, "wb", mtime=0) as packed:
             for record in records:
-                line = json.dumps(record, ensure_ascii=False, default=str).encode() + b"\n"
+                try:
+                    line = line_of(record)
+                except TypeError as error:
+                    raise DatasetError(
+                        f"Record {count} of {wanted.where} holds a value of type {error}, which no copy can hold."
+                    ) from error
                 content.update(line)
                 packed.write(line)
                 count += 1
@@ -101,8 +110,8 @@ def read_copy(place: Path, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
     with gzip.open(place, "rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                record = read_json(line)
-            except (ValueError, RecursionError) as error:
+                record = record_of(line)
+            except (ValueError, ArithmeticError, RecursionError) as error:
                 raise DatasetError(f"{place}: record {number} is no JSON: {error}.") from error
             if not isinstance(record, dict):
                 raise DatasetError(f"{place}: record {number} is {type(record).__name__}, not an object.")
