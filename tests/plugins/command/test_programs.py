@@ -79,6 +79,48 @@ def test_json_sends_the_example_and_takes_an_object(script: Script) -> None:
     assert command(script("print('\"just text\"')"), protocol="json").process(EXAMPLE) == {"response": "just text"}
 
 
+@pytest.mark.parametrize("protocol", ["json", "jsonl"])
+def test_json_holds_no_number_that_json_does_not_have(script: Script, protocol: str) -> None:
+    """Only Python reads NaN; a program in another language failed on the row."""
+    code = (
+        "import sys, json\nrow = json.loads(sys.stdin.readline(), parse_constant=sys.exit)\n"
+        "print(json.dumps({'id': row['id'], 'response': 'ok', 'row': row.get('example', row)}))"
+    )
+    asked = command(script(code), protocol=protocol, fields=["id", "prices"])
+    found = asked.process({"id": "1", "prices": [1.5, float("nan"), (float("inf"), {"low": -float("inf")})]})
+    assert found["row"] == {"id": "1", "prices": [1.5, None, [None, {"low": None}]]}
+    asked.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"prompt": "Q: {question}"}, "prompt is given, but no prompt is sent"),
+        ({"prompt": "Q: {question}", "protocol": "json"}, "prompt is given, but no prompt is sent"),
+        ({"fields": ["question"]}, "fields is given, but only json and jsonl send fields"),
+        ({"stdin": "none", "protocol": "json"}, "stdin is given, but json and jsonl always send the example there"),
+    ],
+    ids=["a prompt behind a placeholder", "a prompt of json", "fields of text", "no input of json"],
+)
+def test_an_option_that_nothing_takes_is_refused(script: Script, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        command([*script(ARGUMENTS), "{question}"], **options)
+    command([*script(ARGUMENTS), "{prompt}"], prompt="Q: {question}", protocol="json")
+
+
+@pytest.mark.parametrize(("text", "given"), [("half a \ud83d pair", "half a ? pair"), ("\udcff", "?")])
+def test_half_a_surrogate_pair_is_a_question_mark_in_an_argument_as_on_standard_input(
+    script: Script, text: str, given: str
+) -> None:
+    assert command(script(ECHO), prompt="{question}").process({"question": text}) == {"response": given}
+    assert command([*script(ARGUMENTS), "{question}"]).process({"question": text}) == {"response": f'["{given}"]'}
+
+
+def test_an_argument_that_no_program_can_be_given_is_told_with_a_way_out(script: Script) -> None:
+    with pytest.raises(CommandMissingError, match=r"null (?:byte|character).*: give the text on standard input"):
+        command([*script(ARGUMENTS), "{question}"]).process({"question": "a\0b"})
+
+
 def test_a_transformer_writes_the_new_context(script: Script) -> None:
     shorter = CommandTransformer(script("import sys; print(sys.stdin.read()[:4])"), prompt="{context}", version="1")
     assert shorter.process(EXAMPLE) == {"context": "Rome"}

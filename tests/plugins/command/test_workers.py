@@ -107,6 +107,59 @@ def test_the_pipe_that_somebody_reads_keeps_its_number(monkeypatch: pytest.Monke
     assert stdout.closed
 
 
+LAST_WORDS: dict[str, tuple[str, type[Exception] | None, str]] = {
+    "an answer without a line end": ("""{"id": "1", "response": "said"}""", None, ""),
+    "an answer behind a byte order mark": ("\\ufeff" + """{"id": "1", "response": "said"}""", None, ""),
+    "half an answer": ("""{"id": "1", "resp""", CommandExitError, "ended with status 0 before it answered"),
+    "nothing": ("", CommandExitError, "ended with status 0 before it answered"),
+}
+
+
+@pytest.mark.parametrize("case", LAST_WORDS)
+def test_what_a_program_wrote_last_is_an_answer_where_it_is_one(script: Script, case: str) -> None:
+    """Its end of line may be missing: the answer was there, and the row failed."""
+    text, error, said = LAST_WORDS[case]
+    code = f"import sys; sys.stdin.readline(); sys.stdout.reconfigure(encoding='utf-8'); sys.stdout.write('{text}')"
+    asked = Command(script(code), protocol="jsonl", version="1", timeout=PATIENCE)
+    if error is None:
+        assert asked.process({"question": "a"}) == {"response": "said"}
+    else:
+        with pytest.raises(error, match=said):
+            asked.process({"question": "a"})
+    asked.close()
+
+
+def test_a_program_that_closes_its_output_and_lives_on_is_not_told_as_killed_by_somebody(script: Script) -> None:
+    code = "import os, sys, time; sys.stdin.readline(); os.close(1); time.sleep(600)"
+    asked = Command(script(code), protocol="jsonl", version="1", timeout=PATIENCE)
+    with pytest.raises(CommandExitError, match="closed its standard output before it answered, and was killed"):
+        asked.process({"question": "a"})
+    asked.close()
+
+
+def test_an_answer_in_thousands_of_pieces_is_put_together_once() -> None:
+    """Each piece was put behind all before it, and all of it searched for the end of the line: 100 MB took two minutes."""
+    from types import SimpleNamespace
+
+    class Piece(bytes):
+        read = 0
+
+        def split(self, *how: Any) -> list[bytes]:
+            Piece.read += len(self)
+            return super().split(*how)
+
+        def __radd__(self, other: bytes) -> Any:
+            return Piece(other + bytes(self))
+
+    from context_bench_command.workers import _Worker
+
+    pieces = [Piece(b'{"id": "1", "response": "'), *[Piece(b"x" * 1000)] * 4000, Piece(b'"}\n'), Piece(b"{}\n{}")]
+    read = _Worker(SimpleNamespace(pieces=lambda: iter(pieces)), "program", 2**30, ())  # type: ignore[arg-type]
+    lines = [read._lines.get(timeout=PATIENCE) for _ in range(4)]
+    assert [len(line or b"") for line in lines] == [4_000_027, 2, 2, 0]
+    assert Piece.read == sum(map(len, pieces))
+
+
 def test_a_program_that_is_too_slow_is_killed(script: Script) -> None:
     asked = worker(script, timeout=5.0)
     with pytest.raises(CommandTimeoutError, match="did not answer within 5 s and was killed"):

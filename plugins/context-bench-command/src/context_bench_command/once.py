@@ -66,7 +66,7 @@ def run_once(
     reading.join()
     said = process.stderr(hide)
     if reading.is_too_much:
-        raise CommandOutputError(f"{name} wrote more than {_size(largest)} and was killed (max_output)") from said
+        raise CommandOutputError(f"{name} wrote more than {size_of(largest)} and was killed (max_output)") from said
     if not was_over:
         raise CommandTimeoutError(
             f"{name} did not end within {timeout:g} s and was killed (timeout){last_words(said)}"
@@ -137,5 +137,6 @@ def _write(process: Process, given: bytes) -> None:
         process.stdin.close()
 
 
-def _size(count: int) -> str:
+def size_of(count: int) -> str:
+    """Return a number of bytes in words."""
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count} bytes"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -17,6 +18,7 @@ from context_bench_command.errors import CommandMissingError, StandardError
 _TAIL = 8 * 1024
 _PATIENCE = 5.0
 _PIECE = 64 * 1024
+_IS_OF_TEXT = re.compile("too long|null byte|null character")
 
 
 class Process:
@@ -54,7 +56,7 @@ class Process:
             raise CommandMissingError(f"{name} cannot be started: it may not be executed") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            hint = ": give the text on standard input, not in an argument" if "too long" in reason else ""
+            hint = ": give the text on standard input, not in an argument" if _IS_OF_TEXT.search(reason) else ""
             raise CommandMissingError(f"{name} cannot be started: {reason}{hint}") from None
         _running.add(self)
         self._killed = threading.Lock()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import warnings
@@ -13,10 +12,15 @@ from context_bench.errors import ConfigurationError
 from context_bench_command.once import run_once
 from context_bench_command.outputs import json_output, output_of, text_output
 from context_bench_command.surroundings import environment, read_additions, secrets_among, shown
-from context_bench_command.templates import PROMPT, default_prompt, fill, names_in
+from context_bench_command.templates import PROMPT, default_prompt, fill, json_line, names_in
 from context_bench_command.workers import Workers
 
 _MOST_SECONDS = 86_400
+_IDLE = {
+    "prompt": "no prompt is sent: write {prompt} into an argument, choose stdin=prompt, or leave it out",
+    "fields": "only json and jsonl send fields: choose such a protocol, or leave it out",
+    "stdin": "json and jsonl always send the example there: leave it out",
+}
 PROTOCOLS = ("text", "json", "jsonl")
 
 
@@ -88,6 +92,13 @@ class Command:
         if protocol == "jsonl" and names:
             raise ConfigurationError(f"A jsonl program is started once, so its arguments cannot hold {{{names[0]}}}.")
         self._gives_prompt = stdin == "prompt" or (stdin == "auto" and not names)
+        idle = {
+            "prompt": prompt is not None and PROMPT not in names and not (protocol == "text" and self._gives_prompt),
+            "fields": fields is not None and protocol == "text",
+            "stdin": stdin != "auto" and protocol != "text",
+        }
+        for option in (option for option, is_idle in idle.items() if is_idle):
+            raise ConfigurationError(f"{option} is given, but {_IDLE[option]}.")
         self.name = name or os.path.basename(run[0])
         self.version = version
         self.reads = self._reads(names)
@@ -151,14 +162,14 @@ class Command:
 
     def _filled(self, template: str, example: Mapping[str, Any]) -> str:
         prompt = self._prompt_of(example) if f"{{{PROMPT}}}" in template else ""
-        return fill(template, example, prompt)
+        return fill(template, example, prompt).encode("utf-8", "replace").decode("utf-8")
 
     def _prompt_of(self, example: Mapping[str, Any]) -> str:
         return default_prompt(example) if self._prompt is None else fill(self._prompt, example)
 
     def _given(self, example: Mapping[str, Any]) -> bytes:
         if self._protocol == "json":
-            return json.dumps(self._sent(example), default=str).encode("ascii") + b"\n"
+            return json_line(self._sent(example))
         if not self._gives_prompt:
             return b""
         return self._prompt_of(example).encode("utf-8", "replace")

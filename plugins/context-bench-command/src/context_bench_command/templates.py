@@ -7,6 +7,7 @@ the text ``{question}``; braces around anything but a name are themselves.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -71,3 +72,24 @@ def text_of(value: Any) -> str:
     if isinstance(value, list | tuple) and value and all(isinstance(part, str) for part in value):
         return "\n\n".join(value)
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def json_line(value: Any) -> bytes:
+    r"""Return a value as a line of JSON in ASCII; NaN and Infinity, which JSON does not have, are null.
+
+    >>> json_line({"price": float("nan")})
+    b'{"price": null}\n'
+    """
+    try:
+        text = json.dumps(value, default=str, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), default=str)
+    return text.encode("ascii") + b"\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

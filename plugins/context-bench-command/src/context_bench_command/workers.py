@@ -14,12 +14,15 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from context_bench_command.errors import CommandExitError, CommandOutputError, CommandTimeoutError
-from context_bench_command.once import ending, last_words
+from context_bench_command.once import ending, last_words, size_of
 from context_bench_command.processes import Process
+from context_bench_command.templates import json_line
+
+_LAST_SECOND, _PAUSE = 1.0, 0.005
 
 
 class Workers:
@@ -103,7 +106,7 @@ class _Worker:
         Thread(target=self._read, daemon=True).start()
 
     def ask(self, number: str, example: Mapping[str, Any], timeout: float | None) -> dict[str, Any]:
-        request = json.dumps({"id": number, "example": example}, default=str).encode("ascii") + b"\n"
+        request = json_line({"id": number, "example": example})
         until = None if timeout is None else monotonic() + timeout
         writing = Thread(target=self._write, args=(request,), daemon=True)
         writing.start()
@@ -117,17 +120,21 @@ class _Worker:
                     f"{self._name} did not answer within {timeout:g} s and was killed (timeout){last_words(said)}"
                 ) from said
             if line is None:
+                until = monotonic() + _LAST_SECOND
+                while not (has_ended := self.process.has_ended) and monotonic() < until:
+                    sleep(_PAUSE)
                 status = self.process.end()
                 said = self.process.stderr(self._hide)
-                raise CommandExitError(f"{self._name} {ending(status)} before it answered{last_words(said)}") from said
+                how, killed = (ending(status), "") if has_ended else ("closed its standard output", ", and was killed")
+                raise CommandExitError(f"{self._name} {how} before it answered{killed}{last_words(said)}") from said
             if line.strip():
                 return self._answer(line, number)
 
     def _answer(self, line: bytes, number: str) -> dict[str, Any]:
         if len(line) > self._largest:
-            self._refuse(f"wrote more than {self._largest} bytes for one answer (max_output)")
+            self._refuse(f"wrote more than {size_of(self._largest)} for one answer (max_output)")
         try:
-            answer = json.loads(line.decode("utf-8"))
+            answer = json.loads(line.decode("utf-8-sig"))
         except (ValueError, RecursionError):
             self._refuse(f"answered with a line that is no JSON: {line[:80].decode('utf-8', 'replace')!r}")
         if not isinstance(answer, dict) or str(answer.get("id")) != number:
@@ -141,14 +148,19 @@ class _Worker:
         raise CommandOutputError(f"{self._name} {what}") from self.process.stderr(self._hide)
 
     def _read(self) -> None:
-        rest = b""
+        rest = bytearray()
         for piece in self.process.pieces():
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                self._lines.put(line)
+            *ends, last = piece.split(b"\n")
+            for end in ends:
+                self._lines.put(bytes(rest + end))
+                rest.clear()
+            rest += last
             if len(rest) > self._largest:
-                self._lines.put(rest)
+                self._lines.put(bytes(rest))
                 break
+        else:
+            if _is_json(rest):  # the last line may lack its end
+                self._lines.put(bytes(rest))
         self._lines.put(None)
 
     def _write(self, request: bytes) -> None:
@@ -160,6 +172,14 @@ class _Worker:
 def _end(idle: list[_Worker]) -> None:
     while idle:
         idle.pop().process.end()
+
+
+def _is_json(line: bytearray) -> bool:
+    try:
+        json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _one_line(said: Any) -> str:
