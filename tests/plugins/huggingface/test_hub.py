@@ -444,7 +444,9 @@ def test_a_picture_is_refused_by_a_copy_and_not_kept_as_the_name_of_its_class(hu
     hub.put("some/body", {"rows.jsonl": b'{"q": 1}'})
     loader = hf.for_card("some", {"source": "some/body", "files": "rows.jsonl", "format": "lines", "split": "test"})
     monkeypatch.setattr("context_bench_huggingface.loader.stream", lambda *_: [{"q": 1}, {"q": Picture()}])
-    with pytest.raises(DatasetError, match=r"Record 1 of some .* holds a value of type Picture, which no copy can hold"):
+    with pytest.raises(
+        DatasetError, match=r"Record 1 of some .* holds a value of type Picture, which no copy can hold"
+    ):
         list(loader.fetch(str(tmp_path), access=Access()))
     assert list(tmp_path.iterdir()) == []
 

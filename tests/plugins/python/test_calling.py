@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any, NamedTuple, NewType, Optional
 
 import pytest
 
@@ -87,6 +87,71 @@ def test_a_llama_index_query_engine_is_asked_the_question_and_its_nodes_are_the_
         "response": "Italy",
         "retrieved_contexts": ["Rome is in Italy.", "Italy is in Europe."],
     }
+
+
+class Answer(NamedTuple):
+    response: str
+    retrieved_contexts: Sequence[str]
+    usage: Mapping[str, int]
+
+
+class Found(NamedTuple):
+    response: str
+    contexts: Sequence[str]
+
+
+@pytest.mark.parametrize(
+    ("returned", "output"),
+    [
+        (
+            Answer("Italy", ["Rome is in Italy."], {"input_tokens": 3}),
+            {"response": "Italy", "retrieved_contexts": ["Rome is in Italy."], "usage": {"input_tokens": 3}},
+        ),
+        (Found("Italy", ["Rome is in Italy."]), {"response": "Italy", "retrieved_contexts": ["Rome is in Italy."]}),
+    ],
+    ids=["with the names of an output", "a pair"],
+)
+def test_a_named_tuple_is_an_object_with_attributes(returned: Any, output: dict[str, Any]) -> None:
+    assert system(returning(returned)).process(EXAMPLE) == output
+
+
+class Words(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("annotation", "given"),
+    [
+        (None, "text"),
+        (str, "text"),
+        ("str", "text"),
+        (Optional[str], "text"),  # noqa: UP045 - what users write
+        ("str | None", "text"),
+        (Annotated[str, "asked"], "text"),
+        (Annotated[Optional[str], "asked"], "text"),  # noqa: UP045 - what users write
+        (NewType("Question", str), "text"),
+        (Words, "text"),
+        (Any, "text"),
+        (object, "text"),
+        (str | dict, "text"),
+        ("Unknown", "example"),
+        (dict, "example"),
+        (Mapping[str, Any], "example"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["question", "row"])
+def test_a_parameter_gets_text_where_its_annotation_or_else_its_name_says_so(
+    annotation: Any, given: str, name: str
+) -> None:
+    """`question: str | None` got the whole example, though the name and the annotation both say text."""
+    scope: dict[str, Any] = {}
+    exec(f"def answer({name}): return type({name}).__name__", scope)
+    function = scope["answer"]
+    function.__annotations__ = {} if annotation is None else {name: annotation}
+    by_name = annotation is None or annotation in (Any, object, str | dict)
+    wanted = "dict" if given == "example" or (by_name and name == "row") else "str"
+    assert system(function).process(EXAMPLE) == {"response": wanted}
 
 
 def test_a_query_engine_with_aquery_alone_is_awaited() -> None:

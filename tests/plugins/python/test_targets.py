@@ -149,3 +149,25 @@ def test_another_folder_can_be_named(module: Module, tmp_path: Path) -> None:
     name = module("def answer(example):\n    return 'from src'\n")
     (tmp_path / f"{name}.py").rename(tmp_path / "src" / f"{name}.py")
     assert respond(PythonSystem(f"{name}:answer", path="src", version="1")) == "from src"
+
+
+def test_a_method_of_a_class_is_refused_before_the_first_row(module: Module) -> None:
+    """It has nobody to be asked of: every row failed, since the example has no field 'self'."""
+    name = module("""
+        class Rag:
+            def ask(self, question):
+                return question
+            @staticmethod
+            def plain(question):
+                return question
+            @classmethod
+            def of_class(cls, question):
+                return question
+        rag = Rag()
+    """)
+    with pytest.raises(
+        ConfigurationError, match=r"'\w+:Rag.ask' is a method of the class Rag, .*name the class, or an obj"
+    ):
+        PythonSystem(f"{name}:Rag.ask", version="1")
+    for target in ("Rag.plain", "Rag.of_class", "rag.ask"):
+        assert respond(PythonSystem(f"{name}:{target}", version="1")) == "Where is Rome?"

@@ -6,7 +6,8 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 
@@ -31,7 +32,7 @@ def read_arguments(
         ConfigurationError: An argument is not taken, or one without a default is missing.
     """
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = list(signature_of(function).parameters.values())
     except (TypeError, ValueError):  # built in: it says itself what it takes
         return {name: read_value(value) for name, value in given.items()}
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
@@ -50,7 +51,7 @@ def read_arguments(
     if missing and not skip:
         raise ConfigurationError(f"{target} needs {', '.join(missing)}, which is no option that was given.")
     return {
-        name: value if isinstance(value, str) and _is_text(named.get(name)) else read_value(value)
+        name: value if isinstance(value, str) and name in named and is_text(named[name]) else read_value(value)
         for name, value in given.items()
     }
 
@@ -92,5 +93,42 @@ def _written(value: Any) -> Any:
     return {"type": f"{type(value).__module__}.{type(value).__qualname__}"}
 
 
-def _is_text(parameter: inspect.Parameter | None) -> bool:
-    return parameter is not None and parameter.annotation in (str, "str", "str | None", "Optional[str]", str | None)
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function, annotations that are written as texts read where they can be.
+
+    Raises:
+        TypeError, ValueError: It has none, as some that are built in.
+    """
+    try:
+        return inspect.signature(function, eval_str=True)
+    except (NameError, AttributeError, SyntaxError, LookupError, TypeError, ValueError):
+        return inspect.signature(function)  # an annotation names what is imported for type checkers alone
+
+
+def is_text(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter is annotated as text: ``str``, ``str | None``, ``Annotated[str, ...]``, or a subclass of ``str``."""
+    return _is_text(parameter.annotation)
+
+
+def may_be_text(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter may be text by its annotation: there is none, it is ``Any``, or ``str`` is one of several."""
+    annotation = parameter.annotation
+    return annotation in (parameter.empty, Any, object) or any(map(_is_text, _among(annotation)))
+
+
+def _is_text(annotation: Any) -> bool:
+    if isinstance(annotation, str):  # it could not be read
+        return annotation.strip("'\"") in ("str", "str | None", "None | str", "Optional[str]", "typing.Optional[str]")
+    kinds = [kind for kind in _among(annotation) if kind is not type(None)]
+    return bool(kinds) and all(isinstance(kind, type) and issubclass(kind, str) for kind in kinds)
+
+
+def _among(annotation: Any) -> list[Any]:
+    """Return the types that an annotation allows, without what is told of them beside."""
+    if get_origin(annotation) is Annotated:
+        return _among(get_args(annotation)[0])
+    if hasattr(annotation, "__supertype__"):  # NewType
+        return _among(annotation.__supertype__)
+    if get_origin(annotation) in (Union, UnionType):
+        return [kind for each in get_args(annotation) for kind in _among(each)]
+    return [annotation]

@@ -9,8 +9,8 @@
 
 ``auto`` is ``example`` for a system and ``question`` for a query engine. A Runnable is given what its prompt asks for, by
 name, where it tells, else the question. A function is given what its parameters ask for: a single one gets the example, or,
-when it is annotated ``str`` or called ``question``, ``query`` or ``prompt``, the text that its name says; several get the
-fields of their names.
+when it is annotated as text (``str``, ``str | None``) or called ``question``, ``query`` or ``prompt``, the text that its name
+says; several get the fields of their names.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from context_bench.errors import ConfigurationError
+from context_bench_python.arguments import is_text, may_be_text, signature_of
 from context_bench_python.ways import Way
 
 Input = tuple[tuple[Any, ...], dict[str, Any]]
@@ -83,7 +84,7 @@ def _by_parameters(
         raise ConfigurationError(
             f"{target} takes no example: give the function a parameter, such as {target}(example)."
         )
-    if _is_text(only):
+    if only.kind is not only.VAR_POSITIONAL and (is_text(only) or (only.name in _PLAINLY_TEXT and may_be_text(only))):
         text = _text_for(only.name)
         return lambda example: ((text(example),), {})
     return lambda example: ((dict(example),), {})
@@ -92,15 +93,9 @@ def _by_parameters(
 def _parameters(function: Callable[..., Any], bound: frozenset[str]) -> list[inspect.Parameter]:
     return [
         parameter
-        for parameter in inspect.signature(function).parameters.values()
+        for parameter in signature_of(function).parameters.values()
         if parameter.kind is not parameter.VAR_KEYWORD and parameter.name not in bound
     ]
-
-
-def _is_text(parameter: inspect.Parameter) -> bool:
-    if parameter.annotation is parameter.empty:
-        return parameter.name in _PLAINLY_TEXT
-    return parameter.annotation in (str, "str") and parameter.kind is not parameter.VAR_POSITIONAL
 
 
 def _by_names(parameters: list[inspect.Parameter]) -> Callable[[Mapping[str, Any]], Input]:

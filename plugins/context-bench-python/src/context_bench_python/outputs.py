@@ -45,7 +45,11 @@ def output_of(found: Any, text_is: str = "response", given: Iterable[str] = ()) 
         return {text_is: found[0], "retrieved_contexts": texts_of(found[1])}
     if isgenerator(found) or isasyncgen(found):
         raise TypeError("it returned a generator: return the whole text, or {'response': ...}")
-    if found is None or isinstance(found, bytes | bytearray | int | float | list | tuple | set | frozenset):
+    is_named = isinstance(found, tuple) and hasattr(
+        found, "_fields"
+    )  # a named tuple has attributes, as other objects do
+    plain = found is None or isinstance(found, bytes | bytearray | int | float | list | tuple | set | frozenset)
+    if plain and not is_named:
         raise TypeError(f"it returned {_kind(found)}: return the {text_is} as text, or {{{text_is!r}: ...}}")
     return _checked(_of_object(found, text_is), text_is)
 

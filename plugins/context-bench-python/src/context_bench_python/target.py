@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import redirect_stdout
 from importlib import import_module
+from inspect import getattr_static, isclass, isfunction
 from traceback import extract_tb
 from types import ModuleType
 from typing import Any
@@ -38,14 +39,19 @@ def find_target(target: str, path: str = ".") -> Any:
     _check_origin(module_name, module, folder)
     found: Any = module
     for depth, part in enumerate(parts):
-        holder = ".".join(parts[:depth])
+        holder, owner = ".".join(parts[:depth]), found
         try:
-            found = getattr(found, part)
+            found = getattr(owner, part)
         except AttributeError:
             where = f"{holder} of the module {module_name}" if holder else f"the module {module_name}"
             raise ConfigurationError(
                 f"The target {target!r} is not there: {where} has no {part!r}. {did_you_mean(part, _names(found))}".rstrip()
             ) from None
+    if isclass(owner) and isfunction(found) and not isinstance(getattr_static(owner, parts[-1]), staticmethod):
+        raise ConfigurationError(
+            f"The target {target!r} is a method of the class {holder}, and asked of nobody: name the class, or an object of it, "
+            f"such as my_object.{parts[-1]}."
+        )
     return found
 
 
