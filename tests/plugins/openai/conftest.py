@@ -182,6 +182,20 @@ class Steps:
         return step
 
     @staticmethod
+    def trickling(head: bytes = b"HTTP/1.1 200 OK\r\nx-slow: ", piece: bytes = b".") -> Step:
+        """Send the beginning of a response, and then a piece every 50 ms: no single pause is long, and no head ever whole."""
+
+        def step(server: ScriptedServer, connection: socket.socket, request: Request) -> bool:
+            connection.sendall(head)
+            for _ in range(400):
+                if server.stopping.wait(0.05):
+                    break
+                connection.sendall(piece)
+            return False
+
+        return step
+
+    @staticmethod
     def trickling_body() -> Step:
         """Send headers, then a byte every 50 ms: no single pause is long, the whole is."""
 

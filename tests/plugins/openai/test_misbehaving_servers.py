@@ -253,6 +253,25 @@ def test_a_trouble_that_passes_costs_one_more_request(case: str, server: Any, st
     assert server.requests[0].body == server.requests[1].body
 
 
+@pytest.mark.parametrize(
+    ("head", "piece"),
+    [
+        (b"HTTP/1.1 200 OK\r\nx-slow: ", b"."),
+        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n\x1f\x8b\x08\x10" + bytes(6), b"."),
+    ],
+    ids=["a head", "announcements", "a name inside of gzip"],
+)
+def test_what_trickles_in_without_end_is_given_up_in_time(
+    head: bytes, piece: bytes, server: Any, steps: Any, ask: Any
+) -> None:
+    server.play(steps.trickling(head, piece), steps.ok("Italy"))
+    system = OpenAIProxy(server.url, timeout=0.4, max_retries=0)
+    error = _fails(ask, system, EndpointTimeoutError)
+    assert "gave no complete reply within 0.4 s (timeout)." in str(error)
+    assert ask(system, EXAMPLE)["response"] == "Italy"  # on another connection
+
+
 def test_a_server_that_is_not_there_is_named(ask: Any, new_server: Any) -> None:
     gone = new_server()
     gone.stop()

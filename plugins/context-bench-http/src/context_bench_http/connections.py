@@ -7,9 +7,12 @@ import os
 import ssl
 import threading
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from math import inf
+from time import monotonic
 from typing import Any
 
 import httpx
@@ -19,6 +22,38 @@ from context_bench_http.incoming import IncomingResponse
 from context_bench_http.network import Network
 
 _ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0)
+
+
+class BoundedClient(httpx.Client):
+    """A client of one thread at a time, each of whose requests has a number of seconds as a whole: the request's ``timeout``.
+
+    httpx bounds each read and each write by itself, so that a server that sends a byte now and then is waited for without
+    end. Here each of them may take what is left of the whole, from the head of the response to the last byte of its body.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._until = inf
+
+    def send(self, request: httpx.Request, **how: Any) -> httpx.Response:
+        """Send a request; its body is bounded, too, where it is read before the next one is sent."""
+        seconds = request.extensions["timeout"]["read"]
+        self._until = inf if seconds is None else monotonic() + seconds
+        request.extensions["trace"] = self._watch
+        return super().send(request, **how)
+
+    def _watch(self, event: str, told: Mapping[str, Any]) -> None:
+        """Bound a connection that has been opened; httpcore tells of it, and uses it for later requests as well."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            stream = told["return_value"]
+            for name in ("read", "write", "start_tls"):
+                setattr(stream, name, partial(self._bounded, getattr(stream, name)))
+
+    def _bounded(self, function: Callable[..., Any], *given: Any, timeout: float | None = None, **named: Any) -> Any:
+        left = self._until - monotonic()
+        if left <= 0:
+            raise httpx.ReadTimeout("no complete reply in time")
+        return function(*given, timeout=timeout if left == inf else left, **named)
 
 
 class Connections:
@@ -33,7 +68,8 @@ class Connections:
     unpickled copy opens its own. Cookies are never kept: one row must not change the next.
 
     Args:
-        timeout: Seconds to wait for a connection or for the next bytes, or None for no limit.
+        timeout: Seconds for a request of a thread as a whole; through httpx on an event loop for a connection or for the next
+            bytes. None for no limit.
         network: Proxies and certificates.
         uses_tls: Whether the endpoint is asked over TLS.
     """
@@ -45,12 +81,12 @@ class Connections:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._certificates: ssl.SSLContext | None = None
-        self._idle: list[httpx.Client] = []
+        self._idle: list[BoundedClient] = []
         self._idle_of_loop: dict[asyncio.AbstractEventLoop, _LoopConnections] = {}
         weakref.finalize(self, _close_all, self._idle)
 
     @contextmanager
-    def client(self) -> Iterator[httpx.Client]:
+    def client(self) -> Iterator[BoundedClient]:
         """Lend a client to the calling thread."""
         if self._process != os.getpid():
             self._process = os.getpid()
@@ -59,7 +95,7 @@ class Connections:
         try:
             client = idle.pop()
         except IndexError:
-            client = httpx.Client(**self._settings())
+            client = BoundedClient(**self._settings())
         try:
             yield client
         finally:
@@ -168,7 +204,7 @@ async def _close_in_the_end(
         await _aclose_all(clients, direct)
 
 
-def _close_all(idle: list[httpx.Client]) -> None:
+def _close_all(idle: list[BoundedClient]) -> None:
     while idle:
         idle.pop().close()
 

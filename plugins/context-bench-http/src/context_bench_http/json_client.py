@@ -176,13 +176,12 @@ class JsonClient:
         with self._endpoint_errors(endpoint), self._connections.client() as http:
             started = perf_counter()
             for _ in range(1 + _MOST_REDIRECTS):
-                begin = self._begin(endpoint, started)
-                with http.stream("POST", endpoint.url, content=body, headers=self._headers) as response:
+                begin, left = self._begin(endpoint, started), self._left(started)
+                sent = http.stream("POST", endpoint.url, content=body, headers=self._headers, timeout=left)
+                with sent as response:
                     incoming = begin(response.status_code, response.headers)
                     for chunk in response.iter_bytes():
                         incoming.feed(chunk)
-                        if self._timeout is not None and perf_counter() - started > self._timeout:
-                            raise self._too_slow(endpoint)
                 moved = incoming.redirected()
                 if moved is None:
                     return incoming.reply(read, attempt)
@@ -196,13 +195,16 @@ class JsonClient:
         with self._endpoint_errors(endpoint):
             started = perf_counter()
             for _ in range(1 + _MOST_REDIRECTS):
-                left = None if self._timeout is None else max(0.0, self._timeout + started - perf_counter())
-                incoming = await send(endpoint, body, self._begin(endpoint, started), left)
+                incoming = await send(endpoint, body, self._begin(endpoint, started), self._left(started))
                 moved = incoming.redirected()
                 if moved is None:
                     return incoming.reply(read, attempt)
                 endpoint = moved
             raise self._endless_redirects(endpoint)
+
+    def _left(self, started: float) -> float | None:
+        """Return the seconds that an attempt may still take; None for no limit."""
+        return None if self._timeout is None else max(0.0, self._timeout + started - perf_counter())
 
     async def _direct(self, endpoint: Endpoint, body: bytes, begin: Begin, seconds: float | None) -> IncomingResponse:
         post = self._posts.get(endpoint.url)
