@@ -43,6 +43,28 @@ def row(
     )
 
 
+def test_a_row_is_made_by_hand_in_the_order_of_the_documented_fields() -> None:
+    """A row took no ``output_tokens``, and its metadata stood in their place."""
+    rows = [
+        EvalRow("s", "1", {"f1": 1.0}, 100, 40, {"attempts": 2}, 1.5, "d"),
+        EvalRow(system="s", example_id="2", scores={"f1": 0.0}, input_tokens=100, output_tokens=20),
+    ]
+    assert [row.output_tokens for row in rows] == [40, 20]
+    assert (rows[0].metadata, rows[0].latency, rows[0].dataset) == ({"attempts": 2}, 1.5, "d")
+    assert evolve(rows[0], latency=2.0).output_tokens == 40
+    assert CompressionRatio().compute(rows) == pytest.approx(
+        {"compression_ratio": 0.7, "mean_input_tokens": 100, "mean_output_tokens": 30}
+    )
+    assert CostOfPass(0.7, "f1").compute(rows) == {"cost_of_pass": 60.0, "num_passing": 1}
+
+
+def test_output_tokens_that_nobody_gives_are_those_of_the_prompt_or_of_the_response() -> None:
+    assert EvalRow("s", "1", {}).output_tokens == 0
+    assert EvalRow("s", "1", {}, prompt_tokens=7, response_tokens=3).output_tokens == 7
+    assert EvalRow("s", "1", {}, response_tokens=3).output_tokens == 3
+    assert (EvalRow("s", "1", {}).prompt_tokens, EvalRow("s", "1", {}).context_tokens) == (None, None)
+
+
 ALL = [
     Counts,
     MeanScore,

@@ -75,10 +75,8 @@ class Usage:
         return {name: value for name in _USAGE_FIELDS if (value := getattr(self, name)) is not None}
 
     def __add__(self, other: Usage) -> Usage:
-        total = {}
-        for name in _USAGE_FIELDS:
-            ours, theirs = getattr(self, name), getattr(other, name)
-            total[name] = ours if theirs is None else theirs if ours is None else ours + theirs
+        ours, theirs = self.to_dict(), other.to_dict()
+        total: dict[str, Any] = {name: ours.get(name, 0) + theirs.get(name, 0) for name in ours | theirs}
         return Usage(**total)
 
 
@@ -187,9 +185,14 @@ AGREEMENT = "agreement_"
 """Prefix of the score keys that hold a response against another system's, in place of a gold answer."""
 
 
+_PUT_OUT: Any = Factory(lambda row: row._output_tokens, takes_self=True)
+
+
 @frozen(eq=False)
 class EvalRow:
     """One example with one system: what was answered and how it was scored.
+
+    ``output_tokens``, given to a row that is made by hand, are its ``prompt_tokens`` and ``context_tokens`` where these are not.
 
     Attributes:
         system: Label of the system.
@@ -229,6 +232,7 @@ class EvalRow:
     example_id: str
     scores: Mapping[str, float]
     input_tokens: int = 0
+    _output_tokens: int | None = None
     metadata: Mapping[str, Any] = field(factory=dict)
     latency: float = 0.0
     dataset: str = ""
@@ -239,14 +243,14 @@ class EvalRow:
     details: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     headline: str | None = None
     keys: Mapping[str, KeyMeaning] = field(factory=dict)
-    prompt_tokens: int | None = None
+    prompt_tokens: int | None = _PUT_OUT
     response_tokens: int = 0
     position: int = 0
     sample: int = 0
     slot: int = 0
     dataset_number: int = 0
     usage: Usage | None = None
-    context_tokens: int | None = None
+    context_tokens: int | None = _PUT_OUT
     cost: float | None = None
     cost_source: str | None = None
     system_latency: float | None = None

@@ -70,7 +70,7 @@ class ParetoRank:
         points = {
             name: (values[quality_field], -values[cost_field])
             for name, values in summary.items()
-            if values.get(quality_field) is not None and values.get(cost_field) is not None  # null in JSON: not finite
+            if _is_known(values.get(quality_field)) and _is_known(values.get(cost_field))  # null in JSON: not finite
         }
         ranks = _ranks(points)
         if method == "dominators":
@@ -106,6 +106,10 @@ class SpeedRank:
 def _ranks(points: Mapping[str, tuple[float, float]]) -> dict[str, int]:
     """Return 1 + the number of points that are no worse in both and better in one, for each point."""
     return {name: 1 + sum(_dominates(other, point) for other in points.values()) for name, point in points.items()}
+
+
+def _is_known(value: float | None) -> bool:
+    return value is not None and value == value
 
 
 def _dominates(one: tuple[float, float], other: tuple[float, float]) -> bool:
