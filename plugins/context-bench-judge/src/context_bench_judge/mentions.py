@@ -128,7 +128,7 @@ def _without_scale(text: str, scale: Scale) -> str:
         (rf"\(\s*(?:out of|of|max(?:imum)?\.?(?: of)?)\s*:?\s*{high}(?:\s*points?)?\s*\)", " "),
         (rf"\bout of {high}(?=\s*[:=])", " "),
         (rf"\b(?:where |with )?{number}\s*(?:being|means|=|is)\s*(?:the )?(?:{extreme})\b[^\n,.;()]*", " "),
-        (rf"\bnot\s+(?:an?\s+|quite\s+|really\s+)*{number}\s*,?\s*but\s+(?:rather\s+)?", " "),
+        (rf"\b(?:not|[a-z]+n't)\s+(?:an?\s+|quite\s+|really\s+)*{number}\s*,?\s*but\s+(?:rather\s+)?", " "),
     ):
         text = re.sub(pattern, instead, text, flags=re.IGNORECASE)
     return text

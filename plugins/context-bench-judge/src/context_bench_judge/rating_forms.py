@@ -46,11 +46,13 @@ _END = re.compile(
     r"at|here|though|although|with|in|to|seems?|feels|is|would|rather)\b)|[ \t]*\n",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[.,;:!?]\s|\n|\b(?:so|but|hence|thus|therefore|yet|then|and)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[.,;:!?]\s|\s-\s|\n|\b(?:so|but|hence|thus|therefore|yet|then|and|why)\b", re.IGNORECASE)
+_REASON = re.compile(r"\A\s*(?:because|since|as|given|while|although|though)\b.*?(?=\bI\b)", re.IGNORECASE)
 _HEDGE = re.compile(
-    r"\b(?:(?:would|could|might|should)(?:n't)? have|almost|nearly|cannot|can't|couldn't|wouldn't|don't|doesn't|not|than|"
-    r"instead of|short of|opposed to|no longer|originally|initially|at first|tempted|if|unless|"
-    r"(?:was|were) (?:going|about|inclined) to|at least|at most|up to|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|unable)\b",
+    r"\b(?:(?:would|could|might|should) have|almost|nearly|hardly|barely|cannot|[a-z]+n't|not|never|neither|nor|than|"
+    r"instead of|short of|far from|opposed to|no longer|originally|initially|at first|tempted|if|unless|"
+    r"(?:was|were) (?:going|about|inclined) to|at least|at most|up to|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|unable)\b|"
+    r"\b(?:above|below|beyond)(?:\s+an?)?\W*\Z",
     re.IGNORECASE,
 )
 _ANYTHING = re.compile("")
@@ -85,7 +87,7 @@ class Form:
             return False
         if self.unless is not None and self.unless.search(mention.lead[: lead.start()]):
             return False
-        return self.may_be_hedged or not _HEDGE.search(_CLAUSE.split(mention.lead)[-1])
+        return self.may_be_hedged or not _HEDGE.search(_REASON.sub("", _CLAUSE.split(mention.lead)[-1]))
 
 
 def _before(pattern: str) -> re.Pattern[str]:
