@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from context_bench_nli import grammar as g
 from context_bench_nli.concepts import Concept
+from context_bench_nli.likelihoods import weighed
+from context_bench_nli.sayings import disowned, is_judgement
 from context_bench_nli.tokens import Token
 
 
@@ -21,7 +23,10 @@ class Assertion(NamedTuple):
 def assertions(tokens: list[Token], concepts: list[Concept]) -> list[Assertion]:
     """The assertions of a response in order: what is supposed, asked or only listed is left out, what is denied is turned."""
     denials = _denials(tokens, concepts)
-    listed = _listed(tokens, concepts, denials)
+    numbered = weighed(tokens, concepts, denials)
+    listed = (_listed(tokens, concepts, denials) | numbered.keys()) - {
+        start for start, likeliest in numbered.items() if likeliest
+    }
     found: list[Assertion] = []
     answered = -1  # the last question that a "yes" or "no" after it was an answer to
     for concept, denied in zip(concepts, denials):
@@ -50,9 +55,14 @@ def _denials(tokens: list[Token], concepts: list[Concept]) -> list[bool | None]:
         within = negation is not None and any(
             other.start <= negation < other.stop for other in concepts[max(place - 9, 0) : place]
         )
+        following = concepts[place + 1] if place + 1 < len(concepts) else None
         joined = place > 0 and denials[-1] is True and _joined(tokens, concepts[place - 1].stop, concept.start)
-        if within:
+        said_of = disowned(tokens, concept.start, concept.stop)
+        if within or is_judgement(tokens, concept, following):
             denials.append(None)
+        elif said_of is not None:
+            said, is_wrong = said_of
+            denials.append(is_wrong ^ (negation is not None and negation > said))
         else:
             denials.append(negation is not None or joined or _denied_after(tokens, concept.stop))
     return denials
