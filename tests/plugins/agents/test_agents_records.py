@@ -138,6 +138,41 @@ def test_arguments_have_the_types_that_their_function_describes(arguments, right
     assert BFCLMatch().score(example, {"response": f"[geo.area({arguments})]"}) == {"bfcl_ast": right}
 
 
+@pytest.mark.parametrize(
+    ("response", "plain", "as_bfcl"),
+    [
+        ("[geo.area(base=10)]", 1.0, 1.0),
+        ("geo.area(base=10)", 1.0, 1.0),
+        ("`geo.area(base=10)`\n", 1.0, 1.0),
+        ("```\n[geo.area(base=10)]\n```", 1.0, 1.0),
+        ("```python\n[geo.area(base=10)]\n```", 1.0, 0.0),
+        ("```json\n[geo.area(base=10)]\n```", 1.0, 0.0),
+        ("Here it is: [geo.area(base=10)]", 1.0, 0.0),
+        ('[{"name": "geo.area", "arguments": {"base": 10}}]', 1.0, 0.0),
+        ("<tool_call>geo.area(base=10)</tool_call>", 1.0, 0.0),
+        ("[geo_area(base=10)]", 1.0, 0.0),
+        ("[geo.area(base=10)] # done", 1.0, 1.0),
+        ("[geo.area(base=1 + 9)]", 1.0, 1.0),
+    ],
+)
+def test_parity_reads_of_a_text_what_bfcl_reads_of_prompted_models(response, plain, as_bfcl):
+    """The last column is what `default_decode_ast_prompting` and `ast_checker` of bfcl-eval 2026.3.23 say."""
+    example = {"ground_truth": [{"geo.area": ACCEPTED}], "tools": [FUNCTION]}
+    nothing = {"ground_truth": [], "tools": [FUNCTION]}
+    official = BFCLMatch(parity="bfcl")
+    assert BFCLMatch().score(example, {"response": response}) == {"bfcl_ast": plain}
+    assert official.score(example, {"response": response}) == {"bfcl_ast": as_bfcl}
+    reads_it = as_bfcl == 1.0 or response == "[geo_area(base=10)]"
+    assert official.score(nothing, {"response": response}) == {"bfcl_ast": float(not reads_it)}
+    assert official.fingerprint() == {"parity": "bfcl"}
+    assert BFCLMatch().fingerprint() == {}
+
+
+def test_an_unknown_parity_is_refused():
+    with pytest.raises(ValueError, match="parity of BFCLMatch"):
+        BFCLMatch(parity="v3")
+
+
 SCRIPT = {
     "name": "a.run",
     "parameters": {

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from context_bench_agents.arguments import is_accepted, is_described, standard
-from context_bench_agents.calls import FunctionCall, calls_of, parse_calls
+from context_bench_agents.calls import FunctionCall, calls_of, decoded_calls, parse_calls
 from context_bench_agents.foreign import TYPES, written_in
 
 
@@ -34,9 +34,21 @@ class BFCLMatch:
     only ``relevance`` counts, any call is.
 
     Score keys: ``bfcl_ast``.
+
+    Args:
+        parity: "bfcl" reads of a text what BFCL's own decoder of prompted models reads, to reproduce its numbers: calls in a
+            fence with a language, among words or as JSON are none. Left out, these are read.
+
+    Raises:
+        ValueError: ``parity`` is something else.
     """
 
     name = "bfcl_ast"
+
+    def __init__(self, parity: str | None = None) -> None:
+        if parity not in (None, "bfcl"):
+            raise ValueError(f"parity of BFCLMatch must be 'bfcl' or left out, not {parity!r}.")
+        self.parity = parity
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         """Score one response.
@@ -53,17 +65,23 @@ class BFCLMatch:
         if not isinstance(processed.get("response"), str) and not processed.get("tool_calls"):
             return {}
         language = original["language"] if original.get("language") in tuple(TYPES) else "python"
-        calls = calls_of(processed, language) or []
+        calls = calls_of(processed, language, decoded_calls if self.parity else None) or []
         if original.get("relevance"):
             return {"bfcl_ast": float(bool(calls))}
         expected = expected_calls(original.get("ground_truth"))
         if expected is None:
             return {}
+        if (
+            self.parity
+            and not processed.get("tool_calls")
+            and {call.name for call in calls} != {each.name for each in expected}
+        ):
+            return {"bfcl_ast": 0.0}  # only models that call by an interface may write a_b for a.b
         return {"bfcl_ast": float(_all_match(calls, expected, _described(original.get("tools")), language))}
 
     def fingerprint(self) -> dict[str, Any]:
-        """Every parameter that can change a score: there is none."""
-        return {}
+        """Every parameter that can change a score."""
+        return {"parity": self.parity} if self.parity else {}
 
 
 def expected_calls(ground_truth: Any) -> list[Expected] | None:

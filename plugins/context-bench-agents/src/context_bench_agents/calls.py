@@ -34,10 +34,19 @@ class FunctionCall(NamedTuple):
     arguments: dict[str, Any]
 
 
-def calls_of(output: Mapping[str, Any], language: str = "python") -> list[FunctionCall] | None:
+def calls_of(
+    output: Mapping[str, Any],
+    language: str = "python",
+    of_text: Callable[[str, str], list[FunctionCall] | None] | None = None,
+) -> list[FunctionCall] | None:
     """Return the calls of an output; None where the output is text that holds none.
 
     In Java and JavaScript the values are source texts, and a text holds one call at most.
+
+    Args:
+        output: The output: ``tool_calls``, or else ``response``.
+        language: The language of the calls.
+        of_text: What reads the calls of a text; `parse_calls` where it is None.
 
     >>> calls_of({"response": 'get.weather(city="Rome", days=3)'})
     [FunctionCall(name='get.weather', arguments={'city': 'Rome', 'days': 3})]
@@ -45,7 +54,7 @@ def calls_of(output: Mapping[str, Any], language: str = "python") -> list[Functi
     if output.get("tool_calls"):
         return [call for each in output["tool_calls"] if (call := _of_json(each))] or None
     answer = answer_of(output)
-    return None if answer is None else parse_calls(answer, language)
+    return None if answer is None else (of_text or parse_calls)(answer, language)
 
 
 def parse_calls(text: str, language: str = "python") -> list[FunctionCall] | None:
@@ -56,6 +65,23 @@ def parse_calls(text: str, language: str = "python") -> list[FunctionCall] | Non
     for candidate in _candidates(text):
         found = found or _read(candidate, language)
     return found or None
+
+
+def decoded_calls(text: str, language: str = "python") -> list[FunctionCall] | None:
+    """Return the calls of a text as BFCL's ``default_decode_ast_prompting`` does: of a text that is nothing else.
+
+    >>> decoded_calls("`f(x=1), g(y=2)`")
+    [FunctionCall(name='f', arguments={'x': 1}), FunctionCall(name='g', arguments={'y': 2})]
+    >>> decoded_calls("```python\\nf(x=1)\\n```")
+    """
+    bare = text.strip("`\n ")
+    listed = f"{'' if bare.startswith('[') else '['}{bare}{'' if bare.endswith(']') else ']'}"
+    if len(listed) > _LONGEST:
+        return None
+    if language in TYPES:
+        call = call_in(listed[1:-1], language)
+        return [FunctionCall(call[0], {**call[1]})] if call else None
+    return _from_python(listed) or None
 
 
 def _tagged(text: str) -> list[str]:
