@@ -105,6 +105,17 @@ EQUAL = [
     (r"\text{(C)}", "C"),
     ("7:30", "7:30"),
     ("204_5", "204_{5}"),
+    # decimals that repeat, and times
+    (r"\frac{4}{11}", r"0.\overline{36}"),
+    (r"0.\overline{36}", "4/11"),
+    (r"0.1\overline{6}", "$0.1\\bar6$"),
+    (r"0.\overline{142857}", r"0.\dot{1}4285\dot{7}"),
+    (r"0.\overline{3}", "0.(3)"),
+    (r"0.\overline{3}", "0.333333"),
+    ("1/3", r"33.\overline{3}\%"),
+    (r"\frac{x}{3}", r"0.\overline{3}x"),
+    ("1/3, 2/3", r"\{0.\overline{3},0.\overline{6}\}"),
+    (r"10:30\text{ p.m.}", "10:30 PM"),
 ]
 
 DIFFERENT = [
@@ -163,6 +174,14 @@ DIFFERENT = [
     ("odd", "even"),
     ("d", "E"),
     ("2", "AZYUK2A"),
+    (r"0.\overline{3}", r"0.\overline{7}"),
+    (r"0.\overline{3}", r"0.\bar{7}"),
+    (r"0.\overline{3}", "0.33"),
+    (r"0.\overline{36}", r"0.3\overline{6}"),
+    (r"0.\overline{3}x", r"0.\overline{7}x"),
+    (r"(1, 0.\overline{3})", r"(1, 0.\overline{7})"),
+    ("10 a.m.", "10 p.m."),
+    (r"10:30\text{ p.m.}", r"10:30\text{ a.m.}"),
 ]
 
 

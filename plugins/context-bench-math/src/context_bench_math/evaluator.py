@@ -12,6 +12,7 @@ from context_bench.errors import UndecidedError
 from context_bench.records import Scores
 from context_bench_math import exact, limits
 from context_bench_math.extraction import Extraction, extract, extract_reference
+from context_bench_math.notation import without_repeating
 from context_bench_math.pool import WorkerPool
 from context_bench_math.reading import Reading, read
 
@@ -168,7 +169,7 @@ def _checked(name: str, value: Any, kind: Any, lowest: float, highest: float) ->
 def _for_algebra(text: str, reading: Reading) -> str:
     """The text, or the number that it was read as: math-verify reads ``1e3`` and ``2 1/2`` otherwise."""
     is_number = len(reading.numerals) == 1 and not reading.items
-    return (is_number and reading.numerals[0].latex()) or text
+    return (is_number and reading.numerals[0].latex()) or without_repeating(text)
 
 
 def _answer_for(reference: Reading, extraction: Extraction) -> str:

@@ -11,6 +11,7 @@ from context_bench_math.reading import EQUATION, Reading
 
 _MOST_TO_PAIR = 60
 _BASED = re.compile(r"\d+_\d+")
+_TIME = re.compile(r"(\d\d?(?::\d\d)?) ?([ap])\.? ?m\.?", re.IGNORECASE)
 
 
 def same(reference: Reading, answer: Reading, places: int = 6) -> bool | None:
@@ -25,6 +26,8 @@ def same(reference: Reading, answer: Reading, places: int = 6) -> bool | None:
         return True
     if _BASED.fullmatch(reference.writing) and _BASED.fullmatch(answer.writing):
         return False
+    if (verdict := _same_time(reference.writing, answer.writing)) is not None:
+        return verdict
     if reference.name == EQUATION or (reference.name and answer.name and reference.name != answer.name):
         return None
     left, right = reference.value or reference, answer.value or answer
@@ -47,6 +50,13 @@ def is_same_writing(reference: str, answer: str) -> bool:
     if not left.isalpha():
         return False
     return left == right or (len(left) > 1 and left.lower() == right.lower())
+
+
+def _same_time(reference: str, answer: str) -> bool | None:
+    """Whether two times of day such as ``10:30 a.m.`` are the same; ``None`` where one of them is none."""
+    times = [_TIME.fullmatch(text) for text in (reference, answer)]
+    told = [(time[1].removesuffix(":00"), time[2].lower()) for time in times if time]
+    return told[0] == told[1] if len(told) == 2 else None
 
 
 def _is_same_number(a: Numeral, b: Numeral, places: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from fractions import Fraction
 
 _UNICODE = {
     **dict.fromkeys("−–—﹣－", "-"),
@@ -37,6 +38,18 @@ _NAMES = re.compile(r"\\(?:d|t|c)frac(?![A-Za-z])")
 _DOUBLED = re.compile(r"\\\\(?=[A-Za-z])")
 _QUOTES = ' \t`"“”*_'
 _EQUALS = re.compile(r"\A(?:=|\\approx(?![A-Za-z]))\s*")
+_REPEATING = re.compile(
+    r"""
+    (?<![\d.])(?P<whole>\d{1,3}(?:,\d{3})+|\d*)\.
+    (?:(?P<once>\d*)\s*
+        (?:\\(?:overline|bar)\s*(?:\{\s*(?P<under>\d+)\s*\}|(?P<digit>\d))
+          |\\dot\s*\{?\s*(?P<first>\d)\s*\}?(?:(?P<between>\d*)\s*\\dot\s*\{?\s*(?P<last>\d)\s*\}?)?)
+      |(?<=\d\.)\((?P<inside>\d+)\))
+    (?![\d.]*\d)
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_MOST_REPEATED = 60
 _LONE_INDEX = re.compile(r"_\{(\w+)\}")
 _BLANK = re.compile(r"(?<![0-9A-Za-z]) +| +(?![0-9A-Za-z])")
 
@@ -47,7 +60,7 @@ def plain(text: str) -> str:
     >>> plain(r"$\\left( \\dfrac{1}{2},\\, 1{,}000 \\right)$.")
     '( \\\\frac{1}{2}, 1,000 )'
     """
-    text = " ".join(ascii_signs(text).split())
+    text = without_repeating(" ".join(ascii_signs(text).split()))
     if "\\" in text or "$" in text:
         if "\\\\" in text and "\\begin" not in text:
             text = _DOUBLED.sub(r"\\", text)
@@ -71,6 +84,27 @@ def plain(text: str) -> str:
 def canonical(text: str) -> str:
     """A plain text with the blanks gone that mean nothing: what two equal writings have in common."""
     return _LONE_INDEX.sub(r"_\1", _BLANK.sub("", text))
+
+
+def without_repeating(text: str) -> str:
+    """The text with its repeating decimals as fractions; math-verify leaves their repeating digits out.
+
+    >>> without_repeating(r"0.\\overline{36}"), without_repeating(r"2.1\\bar{6}"), without_repeating("0.(3)")
+    ('\\\\frac{4}{11}', '\\\\frac{13}{6}', '\\\\frac{1}{3}')
+    """
+    return _REPEATING.sub(_as_fraction, text)
+
+
+def _as_fraction(decimal: re.Match[str]) -> str:
+    part = {name: found or "" for name, found in decimal.groupdict().items()}
+    whole, once = part["whole"].replace(",", ""), part["once"]
+    dotted = part["first"] + part["between"] + part["last"]
+    repeated = part["under"] or part["digit"] or dotted or part["inside"]
+    if len(whole) + len(once) + len(repeated) > _MOST_REPEATED:
+        return decimal[0]
+    before = int(f"0{whole}{once}")
+    value = Fraction(int(f"{before}{repeated}") - before, 10 ** len(once) * (10 ** len(repeated) - 1))
+    return str(value) if value.denominator == 1 else rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
 
 
 def ascii_signs(text: str) -> str:
