@@ -104,20 +104,82 @@ def with_call(**changes: str) -> list[dict[str, Any]]:
         (drop(2), 1),
         (with_call(arguments='{"path": "other"}'), 1),
         (with_call(arguments='{"path":"notes"}'), 0),
+        (with_call(arguments='{"path": "no tes"}'), 1),
+        (with_call(arguments="notes"), 1),
+        (with_call(name="write"), 1),
         (with_call(id="c9"), 3),
+        ([*example()["messages"][:4], *example()["messages"][3:]], 1),
         ([*drop(3)[:2], example()["messages"][3], *drop(3)[2:]], 1),
     ],
     ids=[
         "result gone",
         "call gone",
         "arguments changed",
-        "only spaces changed",
+        "only spaces of the JSON changed",
+        "a space within a value",
+        "arguments that are no JSON any more",
+        "name changed",
         "id changed",
+        "result twice",
         "result before its call",
     ],
 )
 def test_calls_and_results_that_do_not_fit_any_more_are_counted(messages: list[dict[str, Any]], faults: int) -> None:
     assert score(messages)["pair_faults"] == faults
+
+
+@pytest.mark.parametrize(
+    ("change", "faults"),
+    [
+        (lambda said: said, 0),
+        (lambda said: [*said[:4], *said[5:]], 1),
+        (lambda said: [*said[:3], *said[4:]], 1),
+        (lambda said: [*said[:3], said[2], *said[3:]], 1),
+        (lambda said: said[:5], 0),
+    ],
+    ids=["nothing", "a result gone", "a call gone", "a result twice", "a turn gone"],
+)
+def test_ids_that_every_turn_begins_anew_hide_no_fault(change: Any, faults: int) -> None:
+    said: list[dict[str, Any]] = [{"role": "user", "content": "why?"}]
+    for turn in range(3):
+        said.append({"role": "assistant", "content": "", "tool_calls": [{**call(0, f"part {turn}"), "id": "call_0"}]})
+        said.append({"role": "tool", "tool_call_id": "call_0", "content": f"turn {turn}"})
+    original = {"messages": said, "region": [1, 7]}
+    assert Survival().score(original, {"messages": change(copy.deepcopy(said))})["pair_faults"] == faults
+
+
+def test_a_result_of_json_that_is_cut_off_keeps_what_still_stands_in_it() -> None:
+    lines = [
+        f"the {name} log lies in C:\\new\\{name} with {number} lines" for number, name in enumerate("abcdefgh", 4801)
+    ]
+    original = example()
+    original["messages"][3]["content"] = json.dumps(
+        {"stdout": "\n".join(f"{4000 + at} {line}" for at, line in enumerate(lines))}
+    )
+    whole = Survival().score(original, {"messages": original["messages"]})
+    messages = copy.deepcopy(original["messages"])
+    messages[3]["content"] = messages[3]["content"][:-2]
+    assert whole["survival_all"] == 1.0
+    assert Survival().score(original, {"messages": messages})["survival_all"] == 1.0
+
+
+def test_places_in_a_list_are_no_literals_and_keep_none() -> None:
+    """The path ``[12].name`` is ours: no session says 12."""
+    names = ["".join(chr(97 + (7 * number + at) % 26) for at in range(6)) for number in range(40)]
+    table = [{"name": name, "state": f"the {name} worker waits"} for name in names]
+    original = example()
+    messages = original["messages"]
+    messages[2:3] = [
+        {"role": "assistant", "content": "", "tool_calls": [call(0, "table")]},
+        {"role": "tool", "tool_call_id": "c0", "content": json.dumps(table)},
+        messages[2],
+    ]
+    original["region"] = [2, 7]
+    messages[5]["content"] += "\nthe third worker stopped after 17 attempts"
+    left = copy.deepcopy(messages)
+    left[5]["content"] = RESULT
+    assert Survival().score(original, {"messages": messages})["survival_number"] == 1.0
+    assert Survival().score(original, {"messages": left})["survival_number"] == 0.5  # 8443 and 17, of which one is gone
 
 
 def test_faults_of_the_recording_are_not_the_systems() -> None:

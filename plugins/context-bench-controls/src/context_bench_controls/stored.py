@@ -14,7 +14,7 @@ from context_bench_controls.measuring import achieved_tokens
 from context_bench_controls.units import Region, kept_messages, region_of
 from context_bench_survival import content_key, given, left
 
-VERSION = "1"
+VERSION = "2"
 
 
 class Controls:

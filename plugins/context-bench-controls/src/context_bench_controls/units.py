@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import repeat
+from itertools import accumulate, repeat
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from attrs import evolve, field, frozen
 
 from context_bench.tokens import WordTokenizer
 from context_bench_survival import Probe, content_key
-from context_bench_survival.literals import holds, literals, unescaped
+from context_bench_survival.literals import literals, places_of, unescaped
 
 LONGEST = 400
 """Letters of a unit; longer lines - JSON on one line, prose without line ends - are parted between sentences or values."""
@@ -22,7 +23,14 @@ REMEMBERED = 4
 """Regions that are kept ready."""
 
 _TOKENIZER = WordTokenizer()
-_PLACES = re.compile(r"(?<=[.!?;,])\s+|(?<=[}\]]),")
+_PLACES = (
+    re.compile(r"(?<=[.!?;,])\s+|(?<=[}\]]),|(?<=[\w\"]),(?=[\"{\[])"),
+    re.compile(r"\s+|(?<!\\)(?=\\n)"),
+    re.compile(r"(?<=\W)|(?=\W)"),
+)
+"""Where a long line is parted: behind a sentence or a value of JSON; where there is none near, between words or lines of a text
+in JSON, or between any two tokens. No token is parted, so that units have as many as their line."""
+_SIGN = re.compile(r"\W")
 
 
 class Unit(NamedTuple):
@@ -153,23 +161,35 @@ def kept_messages(
 
 
 def pieces(text: str) -> Iterable[str]:
-    """Yield the lines of a text, long ones parted where a sentence or a value ends.
+    """Yield the lines of a text, long ones parted where a sentence or a value ends, or a word.
 
     >>> list(pieces("one\\n\\ntwo"))
     ['one', 'two']
+    >>> [len(piece) for piece in pieces("word" * 90 + "+" + "word" * 90)]
+    [360, 361]
     """
     for line in text.splitlines():
-        if len(line) <= LONGEST:
-            if line.strip():
-                yield line
-            continue
         start = 0
-        for place in _PLACES.finditer(line):
-            if place.end() - start >= LONGEST // 4:
-                yield line[start : place.end()]
-                start = place.end()
+        while len(line) - start > LONGEST or (start and len(line) > start):
+            end = _end_of_piece(line, start)
+            if end is None:
+                break
+            if line[start:end].strip():
+                yield line[start:end]
+            start = end
         if line[start:].strip():
             yield line[start:]
+
+
+def _end_of_piece(line: str, start: int) -> int | None:
+    """Return where a piece of a long line ends; None where the rest is one."""
+    soonest, last = start + LONGEST // 4, start + LONGEST
+    for places in _PLACES if len(line) > last else _PLACES[:1]:
+        found = places.search(line, soonest, last + 1)
+        if found is not None and found.end() <= last:
+            return found.end()
+    found = _SIGN.search(line, last) if len(line) > last else None
+    return None if found is None else found.start()
 
 
 def tokens_of(text: str) -> int:
@@ -178,7 +198,7 @@ def tokens_of(text: str) -> int:
 
 
 def _holders(units: Sequence[Unit], asked: Sequence[Probe]) -> list[frozenset[int]]:
-    """Return for each probe the units that hold it: by an index of literals, and by a search for those that it lacks."""
+    """Return for each probe the units that hold it, as the evaluator finds it: alone, and as a part of a longer literal."""
     index: dict[str, set[int]] = {}
     whole = [text + "\n" + unescaped(text) if "\\" in text else text for *_, text, _ in units]
     wanted = {probe.answer for probe in asked}
@@ -187,8 +207,8 @@ def _holders(units: Sequence[Unit], asked: Sequence[Probe]) -> list[frozenset[in
             for one in literals(line):
                 if one.text in wanted:
                     index.setdefault(one.text, set()).add(number)
-    found = []
-    for probe in asked:
-        holding = index.get(probe.answer) or {n for n, text in enumerate(whole) if holds(text, probe.answer)}
-        found.append(frozenset(holding))
-    return found
+    joined, starts = "\n".join(whole), list(accumulate((len(text) + 1 for text in whole), initial=0))
+    for answer in wanted:
+        places = places_of(joined, answer)
+        index.setdefault(answer, set()).update(bisect_right(starts, place) - 1 for place in places)
+    return [frozenset(index[probe.answer]) for probe in asked]

@@ -8,6 +8,7 @@ there is one - and for tools ``tool_call_id``. Reasoning stays out: no provider 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -103,6 +104,6 @@ def _part(part: Mapping[str, Any]) -> str:
 
 def count_pairs(messages: Sequence[Message]) -> tuple[int, int, int, int]:
     """Return how many calls and results there are, calls without a result, and results without a call."""
-    calls = [one["id"] for message in messages for one in message.get("tool_calls", ())]
-    results = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
-    return len(calls), len(results), len(set(calls) - set(results)), len(set(results) - set(calls))
+    calls = Counter(one["id"] for message in messages for one in message.get("tool_calls", ()))
+    results = Counter(message["tool_call_id"] for message in messages if message["role"] == "tool")
+    return calls.total(), results.total(), (calls - results).total(), (results - calls).total()

@@ -7,6 +7,7 @@ inside of it, because the text is read from left to right once.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -140,15 +141,23 @@ _APART = bytes(code if chr(code).isalnum() or code == ord("_") else ord(" ") for
 
 def holds(text: str, answer: str) -> bool:
     """Whether a text holds a literal on token boundaries: ``42`` is not in ``1423``, ``a.py`` not in ``ba.py``."""
+    return next(places_of(text, answer), None) is not None
+
+
+def places_of(text: str, answer: str) -> Iterator[int]:
+    """Yield where a text holds a literal on token boundaries, from left to right.
+
+    >>> list(places_of("42 in 1423, 42.5 and /42/a", "42"))
+    [0, 22]
+    """
     start = text.find(answer)
     while start >= 0:
         end = start + len(answer)
         before, after = text[start - 1 : start], text[end : end + 1]
         is_apart = not (_joins(before) and _joins(answer[0])) and not (_joins(after) and _joins(answer[-1]))
         if is_apart and not _is_part_of_number(text, start, end, answer):
-            return True
+            yield start
         start = text.find(answer, start + 1)
-    return False
 
 
 def _joins(letter: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from context_bench_sessions.messages import Message
 
@@ -16,9 +17,10 @@ _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "functio
 def pair_faults(before: Sequence[Message], after: Sequence[Message]) -> int:
     """Return how many faults there are that the recording did not have; one that it had excuses no other.
 
-    Counted are calls without a result, results without a call or in front of it, results that are parted from their call by
-    another message, ids that were not there, changed arguments, a conversation that no user opens any more, and roles that no
-    provider knows.
+    Counted are calls without a result, results without a call or in front of it (a second one of the same call is without,
+    too), results that are parted from their call by another message, ids that were not there, changed names and arguments, a
+    conversation that no user opens any more, and roles that no provider knows. Ids may come again, as some servers count them
+    from 0 in each turn: a result answers the latest call that waits for one.
     """
     return (faults(after, before) - faults(before, before)).total()
 
@@ -30,27 +32,42 @@ def faults(messages: Sequence[Message], before: Sequence[Message]) -> Counter[Fa
         messages: What is looked at, in the canonical form.
         before: The recording.
     """
-    recorded: dict[str, set[str]] = {}
+    recorded: dict[str, list[Mapping[str, str]]] = {}
     for message in before:
         for one in message.get("tool_calls", ()):
-            recorded.setdefault(one["id"], set()).add(_plain(one["arguments"]))
+            recorded.setdefault(one["id"], []).append(one)
     found: Counter[Fault] = Counter(_role_faults(messages))
-    answered = {message["tool_call_id"] for message in messages if message["role"] == "tool"}
-    seen: set[str] = set()
-    open_calls: set[str] = set()
+    waiting, parted = Counter[str](), Counter[str]()
     for message in messages:
         if message["role"] == "tool":
             identity = message["tool_call_id"]
-            if identity not in open_calls:
-                found["parted from its call" if identity in seen else "without a call", identity] += 1
+            for calls in (waiting, parted):
+                if calls[identity]:
+                    calls[identity] -= 1
+                    found["parted from its call", identity] += calls is parted
+                    break
+            else:
+                found["without a call", identity] += 1
             continue
-        open_calls = {one["id"] for one in message.get("tool_calls", ())}
+        parted, waiting = parted + waiting, Counter[str]()
         for one in message.get("tool_calls", ()):
-            seen.add(one["id"])
-            found["without a result", one["id"]] = int(one["id"] not in answered)
-            if _plain(one["arguments"]) not in recorded.get(one["id"], ()):
-                found["id" if one["id"] not in recorded else "arguments", one["id"]] += 1
+            waiting[one["id"]] += 1
+            if (kind := _changed(one, recorded.get(one["id"], ()))) is not None:
+                found[kind, one["id"]] += 1
+    for identity, count in (parted + waiting).items():  # a result in front of its call is one fault and not two
+        found["without a result", identity] += max(0, count - found["without a call", identity])
     return found
+
+
+def _changed(one: Mapping[str, str], recorded: Sequence[Mapping[str, str]]) -> str | None:
+    """Return what of a call was not recorded so: its id, its name or its arguments; None where all was."""
+    if not recorded:
+        return "id"
+    named = [other["arguments"] for other in recorded if other["name"] == one["name"]]
+    if not named:
+        return "name"
+    same = one["arguments"] in named or _plain(one["arguments"]) in map(_plain, named)
+    return None if same else "arguments"
 
 
 def _role_faults(messages: Sequence[Message]) -> list[Fault]:
@@ -60,4 +77,8 @@ def _role_faults(messages: Sequence[Message]) -> list[Fault]:
 
 
 def _plain(arguments: str) -> str:
-    return "".join(arguments.split())
+    """Return arguments as one text for all ways to write the same JSON; those that are none are themselves."""
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments.strip()

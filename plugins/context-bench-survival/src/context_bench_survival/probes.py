@@ -125,7 +125,16 @@ def probes(
 def _literals_of(line: _Line) -> list[Literal]:
     """Return the literals of a line's beginning; one that goes on behind it is none of its, nor is what a cut leaves of it."""
     seen = line.text[: LONGEST_LINE + REMEMBERED_LENGTH + 1]
-    return [literal for literal in literals(seen) if literal.end <= LONGEST_LINE]
+    found = [literal for literal in literals(seen) if literal.end <= LONGEST_LINE]
+    if not line.is_json:
+        return found
+    places = [
+        place.span() for place in _PLACE.finditer(seen.partition(": ")[0])
+    ]  # told by us, and nowhere in the session
+    return [one for one in found if not any(start < one.start and one.end < end for start, end in places)]
+
+
+_PLACE = re.compile(r"\[\d+\]")
 
 
 def _chosen(found: list[Probe], most: int | None, seed: int) -> list[Probe]:
@@ -184,8 +193,13 @@ def _lines(number: int, message: Mapping[str, Any], anchor: str) -> Iterator[_Li
             yield _Line(f"The agent called {made['name']} with", text, number, role, True)
 
 
-def _flattened(text: str) -> list[str] | None:
-    """Return a JSON text as lines ``key.path: value``; None when it is no JSON object or array."""
+def _flattened(text: str, has_places: bool = True) -> list[str] | None:
+    """Return a JSON text as lines ``key.path: value``; None when it is no JSON object or array.
+
+    Args:
+        text: The text.
+        has_places: Whether paths tell places in lists, which stand nowhere in the text.
+    """
     start = text.lstrip()[:1]
     if start not in ("{", "["):
         return None
@@ -200,7 +214,9 @@ def _flattened(text: str) -> list[str] | None:
         if isinstance(value, Mapping):
             waiting += [(f"{path}.{key}" if path else str(key), one) for key, one in reversed(list(value.items()))]
         elif isinstance(value, list):
-            waiting += [(f"{path}[{place}]", value[place]) for place in range(len(value) - 1, -1, -1)]
+            waiting += [
+                (f"{path}[{place if has_places else ''}]", value[place]) for place in range(len(value) - 1, -1, -1)
+            ]
         else:
             shown = value if isinstance(value, str) else json.dumps(value)
             found += [f"{path}: {line}" for line in shown.splitlines() if line.strip()]
@@ -251,7 +267,7 @@ def _is_telling(line: _Line, literal: Literal, values: Mapping[str, set[str]]) -
 
 
 def _key(path: str) -> str:
-    return re.sub(r"\[\d+\]", "[]", path)
+    return _PLACE.sub("[]", path)
 
 
 def _is_given_away(answer: str, question: str) -> bool:
@@ -282,21 +298,35 @@ def told(message: Mapping[str, Any]) -> str:
 
 
 def keyed(message: Mapping[str, Any]) -> list[str]:
-    """Return the lines that a message tells beside its text: its JSON by keys, and lines without their numbers."""
+    r"""Return the lines that a message tells beside its text: its JSON by keys, and lines without their numbers.
+
+    What is no JSON (any more) tells its lines without JSON's escapes, too: of a result that was cut off, ``\n8443`` is a number.
+    """
     content = str(message["content"])
-    flattened = _flattened(content) if message["role"] == "tool" else None
+    flattened = _flattened(content, has_places=False) if message["role"] == "tool" else None
     if flattened is None:
         flattened = [_NUMBERED.sub("", line) for line in content.splitlines() if _NUMBERED.match(line)]
+        flattened += _resolved(content)
     for made in message.get("tool_calls", ()):
         flattened += _of_call(str(made["arguments"]))
     return flattened
 
 
+def _resolved(text: str) -> list[str]:
+    lines = [line for line in text.splitlines() if "\\" in line] if "\\" in text else []
+    return [plain for line in lines if (plain := unescaped(line)) != line]
+
+
 @lru_cache(maxsize=1 << 12)
 def _of_short_call(arguments: str) -> tuple[str, ...]:
-    return tuple(_flattened(arguments) or ())
+    return tuple(_of_arguments(arguments))
 
 
 def _of_call(arguments: str) -> Sequence[str]:
     """Return the arguments of a call by their keys; short ones are read once for all systems of an example."""
-    return _of_short_call(arguments) if len(arguments) <= REMEMBERED_LENGTH else _flattened(arguments) or ()
+    return _of_short_call(arguments) if len(arguments) <= REMEMBERED_LENGTH else _of_arguments(arguments)
+
+
+def _of_arguments(arguments: str) -> list[str]:
+    found = _flattened(arguments, has_places=False)
+    return _resolved(arguments) if found is None else found
