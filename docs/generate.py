@@ -38,7 +38,8 @@ COMMAND_LINE = f"""\
 
 {NOTE}
 
-Results go to standard output, everything else to standard error. Flags without a command mean `run`. What stands in the
+Results go to standard output, everything else to standard error. Flags without a command mean `run`, but `--list-datasets`
+means `datasets list`. What stands in the
 [project file](project-file.md) need not be typed. `run` and `lock` also take the flags that installed evaluators declare, such as
 `--judge-url`; `context-bench run --help` shows them, with everything that is installed. Such a flag,
 and an option of an evaluator by `--set`, must be taken by something in the run: else it is refused (`--judge-model`

@@ -396,10 +396,16 @@ def test_the_version_needs_no_look_at_anything(place: Place) -> None:
     assert (said, is_kept) == (f"context-bench, version {__version__}\n", True)
 
 
+def test_the_datasets_are_listed_by_the_flag_of_the_predecessor(place: Place) -> None:
+    assert place.call("--list-datasets")[0] == place.call("datasets", "list")[0]
+    assert place.call("--list-datasets", "--no-cache")[0] == place.call("datasets", "list")[0]
+
+
 def test_only_what_lists_is_kept() -> None:
     assert set(kept.COMMANDS) == set(COMMANDS[""])
     assert set(kept.LISTS) == {name for name, below in COMMANDS.items() if "list" in below}
-    listings = [["--help"], ["run", "--help"], ["plugins", "list", "--json"], ["datasets", "list", "-p", "no:x"]]
+    listings = [["--help"], ["run", "--help"], ["plugins", "list"], ["datasets", "list", "-p", "no:x"]]
+    listings += [["-h"], ["run", "-h"], ["plugins", "list", "--json"]]
     others = [[], ["run", "-d", "x"], ["plugins", "list", "--load"], ["plugins", "check", "--help"]]
     others += [["preflight", "--help"], ["plugins", "list", "--project", "x.toml"], ["plugins", "show", "x"]]
     assert list(map(kept.is_listing, listings + others)) == [True] * len(listings) + [False] * len(others)

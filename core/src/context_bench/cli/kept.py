@@ -40,10 +40,10 @@ _LONGEST = 16 * 2**20
 
 def is_listing(arguments: list[str]) -> bool:
     """Whether a call only tells what is installed, without an import of it and without a file of the user's choice."""
-    if arguments in (["--help"], ["-h"]):
+    if arguments[-1:] in (["--help"], ["-h"]) and (
+        len(arguments) == 1 or arguments[:-1] in [[name] for name in COMMANDS]
+    ):
         return True
-    if len(arguments) == 2 and arguments[0] in COMMANDS:
-        return arguments[1] in ("--help", "-h") or (arguments[0] in LISTS and arguments[1] == "list")
     if arguments[1:2] != ["list"] or arguments[0] not in LISTS:
         return False
     return not any(argument.startswith(("--load", "--project", "--wired-to")) for argument in arguments)
@@ -57,6 +57,8 @@ def answer(arguments: list[str], run: Callable[[list[str], list[str]], int]) -> 
         run: Runs it, and puts every file and folder that the answer came from into the list that it is given.
     """
     asked = [one for one in arguments if one != _FLAG]
+    if asked == ["--list-datasets"]:  # as the predecessor's users ask
+        asked = ["datasets", "list"]
     if asked == ["--version"]:
         sys.stdout.write(f"context-bench, version {__version__}\n")
         return 0
