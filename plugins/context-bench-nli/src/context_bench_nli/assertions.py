@@ -76,14 +76,32 @@ def _joined(tokens: list[Token], start: int, stop: int) -> bool:
 
 
 def _denied_after(tokens: list[Token], index: int) -> bool:
-    """Whether a noun is denied by its verb ("entailment does not hold"), or by "no" after a colon ("Entailment: no")."""
+    """Whether what follows a concept denies it.
+
+    A noun by its verb ("entailment does not hold"), "no" after a colon ("Entailment: no"), nobody who does it ("supported by
+    none of them"), or a clause that takes it back ("supported, but it is not").
+    """
     index = after_markup(tokens, index)
+    if _taken_back(tokens, index):
+        return True
     words = [token.word for token in tokens[index : index + 3]] + ["", "", ""]
     if words[0] in (":", "-", "–", "—"):
         return words[1] in ("no", "none", "false") and (not words[2] or g.breaks(words[2]))
+    if words[0] == "by":
+        few = words[1] == "no" and words[2] not in ("fewer", "less")
+        return few or words[1] in ("none", "nothing", "nobody", "neither")
     if words[0] in g.AUXILIARIES:
         return words[1] == "not" or words[1] == "never"
     return words[0].endswith("n't") or words[0] == "cannot"
+
+
+def _taken_back(tokens: list[Token], index: int) -> bool:
+    """As in "supported, but it is not"."""
+    words = [token.word for token in tokens[index : index + 8]]
+    words = words[words[:1] == [","] :]
+    clause = words[1 : next((place for place, word in enumerate(words) if g.breaks(word)), len(words))]
+    is_one = words[:1] in (["but"], ["yet"]) and clause[-1:] in (["not"], ["isn't"], ["doesn't"])
+    return is_one and g.PRONOUNS_AND_VERBS.issuperset(clause)
 
 
 def _supposed(tokens: list[Token], concept: Concept) -> bool:

@@ -11,16 +11,23 @@ __all__ = ["word_set"]
 
 REACH = 8  # words between a negation and what it denies
 SENTENCE = 40  # tokens to the end of a sentence
+LONGEST_ASIDE = 6  # words between two commas
 
 COPULAS = word_set("is are was were be been being seems appears remains becomes :")
 AUXILIARIES = COPULAS | {"does", "do", "did", "can", "could", "would", "has", "have", "will", "should", "may", "might"}
 NEGATIONS = replies.DENIALS | word_set(
-    "nothing barely non fail fails failed failing lack lacks lacking unable nowhere none"
+    "nothing nobody barely non fail fails failed failing lack lacks lacking unable nowhere none"
 )
 # Pairs that deny what follows, and pairs that look like a denial and are none.
 DENYING_PAIRS = frozenset({("rather", "than"), ("instead", "of"), ("far", "from"), ("as", "opposed"), ("ruled", "out")})
+DENYING_PAIRS |= {("anything", "but")}
 AFFIRMING_PAIRS = frozenset({("not", "only"), ("not", "just"), ("not", "merely"), ("not", "simply"), ("no", "doubt")})
 AFFIRMING_PAIRS |= {("no", "question"), ("without", "doubt"), ("not", "surprising")}
+AFFIRMING_PAIRS |= {("no", "surprise"), ("no", "wonder")}
+# Words that deny the clause that hangs on them, as "doubt" does: "it is unlikely that".
+DENYING_THAT = word_set("unlikely doubtful doubts deny denies denied")
+PRONOUNS_AND_VERBS = word_set("it this that is was does did in fact actually really not isn't doesn't")
+LITTLE = word_set("little beyond undeniable")
 # Words at which a clause ends, so that a negation before them denies nothing after them.
 CLAUSES = word_set(
     "but because since therefore thus hence so although though while whereas however instead rather and which -> => "
@@ -73,8 +80,12 @@ def negation_before(tokens: list[Token], index: int) -> int | None:
         after = tokens[position + 1].word if position + 1 < len(tokens) else ""
         if (before, word) in DENYING_PAIRS:
             return position
+        if word == "doubt" or (word in DENYING_THAT and after == "that"):
+            return None if _turned(tokens, position) else position
         if negates(word):
             return None if (word, after) in AFFIRMING_PAIRS or (word == "no" and after == ",") else position
+        if word in SIGNS and not seen and (aside := _before_aside(tokens, position)) is not None:
+            return aside
         if word in CLAUSES or word in SIGNS:
             return None
         if is_markup(word):
@@ -90,3 +101,21 @@ def negation_before(tokens: list[Token], index: int) -> int | None:
 def question_after(tokens: list[Token], index: int) -> int | None:
     """The place of the question mark that ends the sentence going on at a token."""
     return replies.question_after(tokens, index, SENTENCE)
+
+
+def _turned(tokens: list[Token], index: int) -> bool:
+    """Whether a word is denied itself, just before it: "not unlikely that", "no doubt that", "cannot be denied that"."""
+    return any(negates(token.word) or token.word in LITTLE for token in tokens[max(index - 3, 0) : index])
+
+
+def _before_aside(tokens: list[Token], end: int) -> int | None:
+    """The place of the "not" before the words that a sign closes, as in "does not, however, support"."""
+    opening = "(" if tokens[end].word == ")" else tokens[end].word
+    for position in range(end - 1, max(end - LONGEST_ASIDE - 2, 0), -1):
+        word = tokens[position].word
+        if word == opening:
+            before = tokens[position - 1].word
+            return position - 1 if before in ("not", "never", "cannot") or before.endswith("n't") else None
+        if ends_sentence(word) or word == "\n":
+            return None
+    return None

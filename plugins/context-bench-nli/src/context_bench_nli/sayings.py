@@ -14,7 +14,7 @@ _SAYS = g.word_set(
 _SAYS_BEHIND_TO = g.word_set("claim state label")
 _FAULTS = g.word_set(
     "wrong incorrect inaccurate false untrue premature misleading unfair erroneous mistaken unjustified unwarranted "
-    "overstatement exaggeration exaggerated overreach stretch leap hard difficult hasty simplistic"
+    "mistake error overstatement exaggeration exaggerated overreach stretch leap hard difficult hasty simplistic"
 )
 _EXCESSES = g.word_set("far strong much hasty bold early simple")
 _REACH = 12  # tokens between the verb of saying and what is said
