@@ -7,7 +7,13 @@ import pytest
 from scipy import stats
 
 from context_bench_compare.intervals import Interval, TooFew, difference_interval
-from context_bench_compare.power import detectable_difference, rows_for_margin, standard_error
+from context_bench_compare.power import (
+    detectable_difference,
+    imagined_by,
+    reach_of,
+    rows_for_margin,
+    standard_error,
+)
 from context_bench_compare.sequential import bounds, spent
 from context_bench_compare.significance import holm, mcnemar, paired_p_value, sign_flip
 
@@ -116,6 +122,38 @@ def test_looking_often_finds_no_more_than_looking_once() -> None:
 def test_looks_that_do_not_rise_are_refused(shares: list[float]) -> None:
     with pytest.raises(ValueError, match="rising"):
         bounds(shares)
+
+
+@pytest.mark.parametrize(("rows", "down"), [(20, 1), (100, 2), (100, 5), (200, 20)])
+def test_what_a_run_with_few_flips_could_show_is_found_that_often(rows: int, down: int) -> None:
+    """By the exact power of McNemar's test; a standard error of two flips told half of what it takes."""
+    found = np.repeat([-1.0, 0.0], [down, rows - down])
+    reach = reach_of(found, None, difference_interval(found))
+    shown, share = reach.shows(), down / rows
+    differing = max(shown, share)
+    power = 0.0
+    for flips in range(rows + 1):
+        chance = stats.binom.pmf(flips, rows, differing)
+        fewer = np.arange(flips + 1)
+        significant = np.array([mcnemar(flips - one, one) < 0.05 for one in fewer])
+        power += chance * stats.binom.pmf(fewer, flips, (1 - shown / differing) / 2)[significant].sum()
+    assert power == pytest.approx(0.8, abs=0.08)
+
+
+def test_a_run_in_which_no_row_differs_does_not_claim_to_show_every_difference() -> None:
+    reach = reach_of(np.zeros(50), None, difference_interval(np.zeros(50)))
+    assert 1 - stats.binom.cdf(5, 50, reach.shows()) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.15])
+def test_the_rows_planned_from_graded_scores_show_the_margin_as_often(spread: float) -> None:
+    generator = np.random.default_rng(3)
+    pilot = generator.normal(0, spread, 100)
+    interval = difference_interval(pilot)
+    deviation = standard_error(pilot) * 10
+    rows = rows_for_margin(deviation, 0.05, imagined=imagined_by(interval, pilot, None))
+    found = [difference_interval(generator.normal(0, spread, rows)) for _ in range(200)]
+    assert sum(one.low >= -0.05 for one in found if isinstance(one, Interval)) / 200 >= 0.8 - 0.09
 
 
 @pytest.mark.parametrize("margin", [0.01, 0.05, 0.2])

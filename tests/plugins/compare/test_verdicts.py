@@ -139,7 +139,7 @@ def test_the_further_rows_that_decide_do_not_depend_on_the_unit(unit: float) -> 
         differences = unit * np.random.default_rng(2).normal(-0.01, 0.3, 60)
         [gate] = parse_gate(f"score:max-drop={0.05 * unit}")
         deviation, size = float(differences.std(ddof=1)), float(np.abs(differences).max())
-        interval = difference_interval(differences)
+        interval = difference_interval(differences, measured=size)
         return judge_difference(gate, float(differences.mean()), interval, 60, deviation, 1.0, size).more_rows or 0
 
     assert more(unit) == pytest.approx(more(1.0), abs=1)

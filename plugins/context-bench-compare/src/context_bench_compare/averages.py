@@ -16,6 +16,7 @@ from context_bench.records import passes
 from context_bench_compare.intervals import (
     MINIMUM_DISTINCT,
     MINIMUM_ROWS,
+    Alike,
     Clusters,
     Floats,
     Interval,
@@ -74,7 +75,12 @@ class Ratio:
 
 
 def macro_average(
-    ours: Floats, theirs: Floats, labels: Clusters, clusters: Clusters | None, confidence: float
+    ours: Floats,
+    theirs: Floats,
+    labels: Clusters,
+    clusters: Clusters | None,
+    confidence: float,
+    measured: float | None = None,
 ) -> Macro | None:
     """Return the average over datasets; None where there is only one.
 
@@ -83,6 +89,7 @@ def macro_average(
         labels: Number of each row's dataset, shape (rows,).
         clusters: Number of the cluster of each row; None when every row stands alone.
         confidence: Of the interval, which takes the datasets as given and their rows as drawn.
+        measured: Largest value that was measured; None for scores between 0 and 1.
     """
     found = np.unique(labels)
     if len(found) < 2:
@@ -92,22 +99,26 @@ def macro_average(
         chosen = labels == label
         own = None if clusters is None else clusters[chosen]
         means.append((float(ours[chosen].mean()), float(theirs[chosen].mean())))
-        intervals.append(difference_interval(ours[chosen] - theirs[chosen], own, confidence))
+        intervals.append(difference_interval(ours[chosen] - theirs[chosen], own, confidence, measured))
     mine, other = (float(np.mean(column)) for column in zip(*means))
-    interval = _joined(intervals, confidence)
+    interval = _joined([ours_there - theirs_there for ours_there, theirs_there in means], intervals, confidence)
     return Macro(len(found), mine, other, mine - other, interval)
 
 
-def _joined(intervals: Sequence[Interval | TooFew], confidence: float) -> Interval | TooFew:
-    """Return the interval of the mean of independent differences, from the interval of each."""
-    ends = []
-    for one in intervals:
+def _joined(
+    differences: Sequence[float], intervals: Sequence[Interval | TooFew], confidence: float
+) -> Interval | TooFew:
+    """Return the interval of the mean of independent differences, from the interval of each (MOVER, Zou and Donner 2008)."""
+    below, above = [], []
+    for difference, one in zip(differences, intervals):
         if isinstance(one, TooFew):
             return TooFew(f"a dataset has {one.reason}")
-        ends.append((one.low, one.high))
-    centre = sum(low + high for low, high in ends) / 2 / len(ends)
-    half = math.hypot(*((high - low) / 2 for low, high in ends)) / len(ends)
-    return Interval(centre - half, centre + half, "stratified by dataset", confidence)
+        below.append(difference - one.low)
+        above.append(one.high - difference)
+    count, mean = len(differences), math.fsum(differences) / len(differences)
+    return Interval(
+        mean - math.hypot(*below) / count, mean + math.hypot(*above) / count, "stratified by dataset", confidence
+    )
 
 
 def ratio_between(
@@ -134,6 +145,9 @@ def ratio_between(
     ours, theirs = (values[0], values[1]), (values[2], values[3])
     return ratio_of_sums(names, name, ours, theirs, clusters, rules.confidence, rules.seed)
 
+
+_ALIKE = {False: Alike("no row tells the two apart"), True: Alike("by the same in every row")}
+"""What rows say that do not differ in their ratios, by whether the ratios differ."""
 
 _APART = {
     False: {False: "tell the two apart", True: "tells the two apart"},
@@ -172,8 +186,11 @@ def ratio_of_sums(
     parted = (ours[0] - mine * ours[1]) / sums[1] - (theirs[0] - other * theirs[1]) / sums[3]
     differing = int((np.abs(parted) > 1e-12 * (abs(mine) + abs(other)) / rows).sum())
     if differing < MINIMUM_DISTINCT:
-        what = _APART[abs(mine - other) > 1e-12][differing == 1]
-        told = TooFew(f"{counted(differing, 'row')} {what}, {MINIMUM_DISTINCT} are needed")
+        is_apart = abs(mine - other) > 1e-12 * (abs(mine) + abs(other))
+        told: TooFew = _ALIKE[is_apart]
+        if differing:
+            what = _APART[is_apart][differing == 1]
+            told = TooFew(f"{counted(differing, 'row')} {what}, {MINIMUM_DISTINCT} are needed")
         return Ratio(*names, name, mine, other, mine - other, told, rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         interval = bootstrap_interval(columns, _difference, clusters, confidence, seed, draws=1000)

@@ -242,7 +242,7 @@ def _macro(pairs: Pairs, rules: Rules) -> Macro | None:
     if pairs.labels is None or rules.better in ("neither", "mixed"):
         return None
     labels = pairs.labels.astype(np.int64)
-    return macro_average(pairs.ours, pairs.theirs, labels, pairs.clusters, rules.confidence)
+    return macro_average(pairs.ours, pairs.theirs, labels, pairs.clusters, rules.confidence, pairs.measured)
 
 
 def _ids(run: Run, places: Sequence[Any], most: int = 20) -> tuple[str, ...]:

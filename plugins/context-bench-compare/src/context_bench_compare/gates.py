@@ -180,7 +180,7 @@ def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, ro
     if interval is None:
         return Outcome(gate, MET if sign * (value - gate.amount) >= 0 else MISSED, told)
     if isinstance(interval, TooFew):
-        return Outcome(gate, OPEN, f"{told}; too few to say: {interval.reason}")
+        return Outcome(gate, OPEN, f"{told}; {interval.told}")
     told += f" ({interval.low:.4g} to {interval.high:.4g} at {percent(gate.confidence)})"
     worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
     if sign * (worst - gate.amount) >= 0:
@@ -217,7 +217,7 @@ def judge_difference(
     amount = gate.amount * abs(baseline) if gate.relative else gate.amount
     told = f"{gate.metric} changed by {difference:+.4g}, {gate.kind} {amount:g}"
     if isinstance(interval, TooFew):
-        return Outcome(gate, OPEN, f"{told}; too few to say: {interval.reason}")
+        return Outcome(gate, OPEN, f"{told}; {interval.told}")
     told += f" ({interval.low:+.4g} to {interval.high:+.4g} at {percent(gate.confidence)})"
     worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
     if sign * worst >= -amount:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -241,11 +242,11 @@ def _judged(name: Gate, gate: Gate, pairs: Pairs, growing: Growing | None) -> Ou
         exact = Interval(total, total, "exact", gate.confidence)
         return judge_difference(name, total, exact, len(mine), 0.0)
     datasets = np.zeros(len(mine), dtype=np.int64) if pairs.datasets is None else pairs.datasets
-    interval = interval_over(differences, datasets, pairs.clusters, growing, gate.confidence, difference_interval)
+    estimate = partial(difference_interval, measured=pairs.measured)
+    interval = interval_over(differences, datasets, pairs.clusters, growing, gate.confidence, estimate)
     deviation = standard_error(differences, pairs.clusters) * math.sqrt(len(differences))
     found, base = (float((values * weights_of(datasets, growing)).mean()) for values in (differences, other))
-    size = float(np.abs(differences).max()) or 1.0
-    return judge_difference(name, found, interval, len(mine), deviation, base, size)
+    return judge_difference(name, found, interval, len(mine), deviation, base, pairs.largest)
 
 
 def _of_percentile(

@@ -1,14 +1,11 @@
 """Confidence intervals for rates, means and paired differences, of rows that may share a document.
 
-Rates and means of scores between 0 and 1 get Wilson's score interval (Wilson 1927). Where rows come in clusters - several
-questions about one document, several samples of one example - the number of rows is replaced by the effective number that the
-variance between clusters leaves (Kish 1965; Korn and Graubard 1998), and the normal quantile by Student's, whose degrees of
-freedom say how many clusters the variance really rests on (Satterthwaite 1946). A mean of bounded scores is the same with its
-own variance, so that a mean close to 1 keeps an honest lower bound.
+Rates of rows that stand alone get Wilson's score interval (1927), and differences of their passes and fails Tango's (1998), which
+holds what it promises also where all flips go one way. Means of graded scores, and of rows that come in clusters - several
+questions about one document, several samples of one example - get Gaffke's interval, and so do their differences: see
+:mod:`~context_bench_compare.bounded_means`.
 
-Differences of passes and fails get Tango's score interval (1998), which holds what it promises also where all flips go one way.
-Graded ones, and those of rows in clusters, get Agresti and Min's (2005): half a row is added for each direction, so that few
-differences still leave a width. A percentile of rows that stand alone lies between two of the values, as the binomial
+A percentile of rows that stand alone lies between two of the values, as the binomial
 distribution says which. Statistics without a formula - a ratio of sums, percentiles of clusters or of pairs - get the BCa
 bootstrap (Efron 1987), seeded, whose ends are moved out as Student's quantile is from the normal one (Hesterberg 2015): what few
 rows draw is too much alike.
@@ -26,6 +23,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from context_bench_compare import normal
+from context_bench_compare.bounded_means import bounded_mean
 
 MINIMUM_ROWS = 20
 """Fewer rows than this get no interval."""
@@ -68,6 +66,21 @@ class TooFew:
     """
 
     reason: str
+
+    @property
+    def told(self) -> str:
+        """Why there is no interval, in words."""
+        return f"too few to say: {self.reason}"
+
+
+@frozen
+class Alike(TooFew):
+    """There is no interval, because all rows say the same, however many they are."""
+
+    @property
+    def told(self) -> str:
+        """Why there is no interval, in words."""
+        return self.reason
 
 
 def percent(confidence: float) -> str:
@@ -122,22 +135,12 @@ def mean_interval(values: Floats, clusters: Clusters | None = None, confidence: 
     missing = too_few(len(values), clusters)
     if missing is not None:
         return missing
-    mean, rows = float(values.mean()), float(len(values))
+    clusters = _that_matter(clusters)
     if clusters is None and bool(np.all((values == 0) | (values == 1))):
-        low, high = wilson(mean, rows, _normal(confidence))
+        low, high = wilson(float(values.mean()), float(len(values)), _normal(confidence))
         return Interval(low, high, "wilson", confidence)
-    residuals = _cluster_sums(values - mean, clusters)
-    count = len(residuals)
-    spread = float(np.square(residuals).sum())
-    if spread <= 0:
-        low, high = wilson(mean, float(count), _student(confidence, count - 1))
-    else:
-        variance = spread / rows**2 * count / (count - 1)
-        effective = mean * (1 - mean) / variance
-        if clusters is not None:
-            effective = min(effective, max(rows, _variance_limit(values)))
-        low, high = wilson(mean, effective, _student(confidence, _degrees(residuals, clusters)))
-    return Interval(low, high, "wilson, effective rows", confidence)
+    sums, sizes = _cluster_sums(values, clusters), _cluster_sizes(clusters)
+    return Interval(*bounded_mean(sums, sizes, 0.0, 1.0, confidence), "Gaffke", confidence)
 
 
 def wilson(rate: float, rows: float, quantile: float) -> tuple[float, float]:
@@ -158,7 +161,7 @@ def wilson(rate: float, rows: float, quantile: float) -> tuple[float, float]:
 
 
 def difference_interval(
-    differences: Floats, clusters: Clusters | None = None, confidence: float = 0.95
+    differences: Floats, clusters: Clusters | None = None, confidence: float = 0.95, measured: float | None = None
 ) -> Interval | TooFew:
     """Return the interval of the mean of paired differences.
 
@@ -166,34 +169,28 @@ def difference_interval(
         differences: One difference a matched row, shape (rows,), of passes and fails (-1, 0, 1) or of graded scores.
         clusters: Number of the cluster of each row, shape (rows,); None when every row stands alone.
         confidence: Share of such intervals that hold the true mean.
+        measured: Largest value that was measured, where the values are no scores between 0 and 1 and nobody knows how far rows
+            can differ; None for scores, of which a row can differ by 1.
     """
     differences = np.asarray(differences, dtype=float)
     missing = too_few(len(differences), clusters)
     if missing is not None:
         return missing
-    is_equal = not differences.any()
-    if is_equal or (clusters is None and _is_ternary(differences)):
-        improved, regressed, rows = int((differences > 0).sum()), int((differences < 0).sum()), len(differences)
-        quantile = _normal(confidence)
-        if clusters is not None:  # rows of a cluster that do not differ tell what one of them tells
-            rows = cluster_count(clusters)
-            quantile = _student(confidence, rows - 1)
-        return Interval(*tango(improved, regressed, rows, quantile), "paired, Tango", confidence)
-    size = float(np.abs(differences).max())
-    rows = len(differences) + 1  # half a row in each direction
-    mean = float(differences.sum()) / rows
-    residuals = _cluster_sums(differences - mean, clusters)
-    count = len(residuals)
-    added = np.array([size - mean, -size - mean])
-    seen, fourth = float(np.square(residuals).sum()), float((residuals**4).sum())
-    spread, imagined = seen + float(np.square(added).sum() / 2), float((added**4).sum() / 2)
-    variance = spread / rows**2 * count / (count - 1)
-    # the half rows must not take the freedom of rows that all agree: -0.8 everywhere, and an imagined +0.8
-    freedom = max(1.0, spread**2 / (fourth + imagined), seen**2 / fourth if fourth else 0.0)
-    quantile = _student(confidence, min(count, freedom))
-    half = quantile * math.sqrt(variance)
-    bound = 1.0 if size <= 1 else math.inf  # scores between 0 and 1 differ by no more
-    return Interval(max(-bound, mean - half), min(bound, mean + half), "paired, Agresti-Min", confidence)
+    clusters = _that_matter(clusters)
+    largest = float(np.abs(differences).max())
+    is_score = measured is None and largest <= 1
+    if is_score and are_flips(differences, clusters):
+        improved, regressed = int((differences > 0).sum()), int((differences < 0).sum())
+        ends = tango(improved, regressed, len(differences), _normal(confidence))
+        return Interval(*ends, "paired, Tango", confidence)
+    limit = 1.0 if is_score else max(largest, measured or 0.0)
+    sums, sizes = _cluster_sums(differences, clusters), _cluster_sizes(clusters)
+    return Interval(*bounded_mean(sums, sizes, -limit, limit, confidence, is_score), "paired, Gaffke", confidence)
+
+
+def are_flips(differences: Floats, clusters: Clusters | None) -> bool:
+    """Return whether rows stand alone and differ by a pass for a fail, or not at all."""
+    return clusters is None and bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
 
 
 def tango(improved: int, regressed: int, rows: int, quantile: float) -> tuple[float, float]:
@@ -419,22 +416,13 @@ def _cluster_sums(values: Floats, clusters: Clusters | None) -> Floats:
     return np.asarray(np.bincount(numbers, weights=values), dtype=np.float64)
 
 
-def _degrees(residuals: Floats, clusters: Clusters | None) -> float:
-    """Return on how many clusters the variance rests, after Satterthwaite; rows that stand alone are many."""
-    if clusters is None:
-        return len(residuals) - 1
-    squares = np.square(residuals)
-    return float(min(len(residuals) - 1, max(1.0, squares.sum() ** 2 / np.square(squares).sum())))
+def _cluster_sizes(clusters: Clusters | None) -> Floats | None:
+    return None if clusters is None else np.unique(clusters, return_counts=True)[1].astype(np.float64)
 
 
-def _variance_limit(values: Floats) -> float:
-    """Return the effective rows that the values would have without clusters."""
-    mean, variance = float(values.mean()), float(values.var(ddof=1))
-    return len(values) * mean * (1 - mean) / variance if variance > 0 else float(len(values))
-
-
-def _is_ternary(differences: Floats) -> bool:
-    return bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
+def _that_matter(clusters: Clusters | None) -> Clusters | None:
+    """Return the clusters; None where each holds one row, as every row stands alone then."""
+    return None if clusters is None or cluster_count(clusters) == len(clusters) else clusters
 
 
 def _distinct(values: Floats) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
-from context_bench_compare.columns import Column, content_places, grouped
+from context_bench_compare.columns import MEASURES, Column, content_places, grouped
 from context_bench_compare.places import dataset_at, example_at, example_place, place_of_content, sample_at
 from context_bench_compare.verdicts import Pairs
 
@@ -33,6 +33,7 @@ def paired(ours: Column, theirs: Column, cluster: str | None = None) -> Pairs:
         len(left) + len(right) - 2 * len(at_left),
         theirs.labels[at_right],
         dataset_at(ours.places[at_left]),
+        ours.metric in MEASURES,
     )
 
 

@@ -44,6 +44,11 @@ def binomial_quantile(share: float, rows: int, chance: float) -> int:
     return found
 
 
+def chance_of_as_many(least: int, rows: int, share: float) -> float:
+    """Return the chance of each row with which at least so many of the rows happen in that share of the runs."""
+    return float(special.betaincinv(least, rows - least + 1, share))
+
+
 def sign_test(fewer: int, rows: int) -> float:
     """Return the two-sided p-value of the exact test that ``fewer`` of ``rows`` are half of them."""
     return min(1.0, 2 * float(special.bdtr(min(fewer, rows - fewer), rows, 0.5)))

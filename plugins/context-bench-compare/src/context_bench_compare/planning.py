@@ -6,16 +6,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from attrs import frozen
 
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
 from context_bench_compare.columns import read_columns
 from context_bench_compare.entrants import baseline_of, entrants_of
-from context_bench_compare.intervals import cluster_count, too_few
+from context_bench_compare.intervals import difference_interval, too_few
 from context_bench_compare.matching import paired
-from context_bench_compare.power import MOST_PRECISE, detectable_difference, rows_for_margin, standard_error
+from context_bench_compare.power import MOST_PRECISE, imagined_by, reach_of, rows_for_margin, standard_error
 from context_bench_compare.verdicts import require_above_zero, require_confidence
 
 PILOT_ROWS = 10
@@ -105,12 +104,14 @@ def plans(
         differences = pairs.ours - pairs.theirs
         error = standard_error(differences, pairs.clusters)
         deviation = error * math.sqrt(rows)
-        size = float(np.abs(differences).max()) or 1.0
+        size = pairs.largest
         if margin < MOST_PRECISE * max(size, deviation):
             raise ConfigurationError(
                 f"No run shows a margin of {margin:g} beside differences of {size:g} in the pilot."
             )
-        needed = rows_for_margin(deviation, margin, 0.0, confidence, size=size)
+        interval = difference_interval(differences, pairs.clusters, confidence, pairs.measured)
+        imagined = imagined_by(interval, differences, pairs.clusters)
+        needed = rows_for_margin(deviation, margin, 0.0, confidence, size=size, imagined=imagined)
         both = [spent[name.system] for name in (one, against)]
         calls = math.ceil(needed * sum(each["attempts"] for each in both))
         found.append(
@@ -128,9 +129,7 @@ def plans(
                 if requests_per_minute
                 else needed * sum(each["latency"] for each in both) / 60,
                 _total([each["cost"] for each in both], needed),
-                detectable_difference(
-                    error, confidence, clusters=None if pairs.clusters is None else cluster_count(pairs.clusters)
-                ),
+                reach_of(differences, pairs.clusters, interval, size).shows(confidence),
             )
         )
     if not found:

@@ -5,9 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from attrs import frozen
 
 from context_bench_compare import normal
-from context_bench_compare.intervals import MINIMUM_ROWS, Clusters, Floats, _cluster_sums
+from context_bench_compare.intervals import (
+    MINIMUM_ROWS,
+    Clusters,
+    Floats,
+    Interval,
+    TooFew,
+    _cluster_sums,
+    are_flips,
+    cluster_count,
+)
 
 POWER = 0.8
 """Share of runs that should find a difference which is there."""
@@ -15,6 +25,74 @@ POWER = 0.8
 
 MOST_PRECISE = 1e-6
 """No number of rows tells apart what is closer than this share of the largest difference of a row."""
+
+
+@frozen
+class Reach:
+    """What a run can show of a difference.
+
+    Attributes:
+        error: Standard error of the difference.
+        clusters: How many clusters it rests on; None when every row stands alone.
+        units: Rows, or clusters, that the test flips.
+        size: What the mean changes by when each unit differs as those do that differ.
+        half: Half the width of the interval, which must leave out zero too; 0.0 for flips, of which the test asks more.
+        differing: Rows whose two scores differ.
+    """
+
+    error: float = math.nan
+    clusters: int | None = None
+    units: int = 0
+    size: float = 0.0
+    half: float = 0.0
+    differing: int = 0
+
+    def shows(self, confidence: float = 0.95, power: float = POWER) -> float:
+        """Return the smallest true difference that a verdict finds with the given power; infinite where none is found."""
+        by_test = detectable_difference(self.error, confidence, power, self.clusters)
+        by_interval = self.half + normal.quantile(power) * self.error
+        return max(by_test, by_interval, self.size * least_share(self.units, confidence, power))
+
+
+def reach_of(
+    differences: Floats, clusters: Clusters | None, interval: Interval | TooFew, largest: float = 1.0
+) -> Reach:
+    """Return what matched rows can show, by their differences, the interval of the mean, and by how much a row can differ."""
+    sums = _cluster_sums(differences, clusters)
+    apart = np.abs(sums[sums != 0])
+    size = float(apart.mean()) * len(sums) / len(differences) if len(apart) else largest
+    half, mean = 0.0, float(differences.mean())
+    if isinstance(interval, Interval) and not are_flips(differences, clusters):
+        half = max(mean - interval.low, interval.high - mean)
+    return Reach(
+        standard_error(differences, clusters),
+        None if clusters is None else cluster_count(clusters),
+        len(sums),
+        size,
+        half,
+        int(np.count_nonzero(differences)),
+    )
+
+
+def imagined_by(interval: Interval | TooFew, differences: Floats, clusters: Clusters | None) -> float:
+    """Return what an interval of graded differences is wider than the normal one, towards its lower end, times the rows."""
+    if isinstance(interval, TooFew) or are_flips(differences, clusters):
+        return 0.0
+    normal_half = normal.quantile((1 + interval.confidence) / 2) * standard_error(differences, clusters)
+    return max(0.0, float(differences.mean()) - interval.low - normal_half) * len(differences)
+
+
+def least_share(units: int, confidence: float = 0.95, power: float = POWER) -> float:
+    """Return which share of rows, or clusters, must differ, all one way, for the exact test to find it with the given power.
+
+    >>> round(least_share(20), 3), round(least_share(1000), 4)
+    (0.386, 0.0079)
+
+    Of k that differ no p-value lies below ``2 ** (1 - k)``, whatever the standard error of a run is in which few do. It is
+    infinite where there are too few units.
+    """
+    needed = math.floor(1 - math.log2(1 - confidence)) + 1
+    return normal.chance_of_as_many(needed, units, power) if needed <= units else math.inf
 
 
 def standard_error(differences: Floats, clusters: Clusters | None = None) -> float:
@@ -51,6 +129,7 @@ def rows_for_margin(
     confidence: float = 0.95,
     power: float = POWER,
     size: float = 1.0,
+    imagined: float = 0.0,
 ) -> int:
     """Return how many matched rows show non-inferiority within a margin.
 
@@ -65,6 +144,7 @@ def rows_for_margin(
         confidence: Of the two-sided interval whose lower bound is looked at.
         power: Share of runs that should show it.
         size: Largest difference of a row, in the unit of the score.
+        imagined: What the interval is wider than the normal one on one side, times the rows; it falls as their number rises.
 
     Raises:
         ValueError: The difference expected is not above ``-margin``.
@@ -73,5 +153,6 @@ def rows_for_margin(
     if distance <= 0:
         raise ValueError("no number of rows shows a margin that the system is expected to miss")
     beyond = normal.quantile((1 + confidence) / 2)
-    needed = ((beyond + normal.quantile(power)) * deviation / distance) ** 2
+    spread = (beyond + normal.quantile(power)) * deviation
+    needed = ((spread + math.sqrt(spread**2 + 4 * imagined * distance)) / (2 * distance)) ** 2
     return max(MINIMUM_ROWS, math.ceil(needed), math.ceil(beyond**2 * size / distance))

@@ -80,7 +80,7 @@ def macro_sentence(macro: Macro) -> str:
     shown = (
         f"{_number(macro.interval.low, '+')} to {_number(macro.interval.high, '+')} at {percent(macro.interval.confidence)}"
         if isinstance(macro.interval, Interval)
-        else f"too few to say: {macro.interval.reason}"
+        else macro.interval.told
     )
     means = f"{_number(macro.mean)} against {_number(macro.baseline_mean)}"
     return f"Macro average over {macro.datasets} datasets: {means}, {_number(macro.difference, '+')} ({shown})."
@@ -93,7 +93,7 @@ def more_sentences(found: Overview) -> list[str]:
         shown = (
             f"{_number(ratio.interval.low, '+')} to {_number(ratio.interval.high, '+')} at {percent(ratio.interval.confidence)}"
             if isinstance(ratio.interval, Interval)
-            else f"too few to say: {ratio.interval.reason}"
+            else ratio.interval.told
         )
         told.append(
             f"{RATIO_NAMES[ratio.name]}: {ratio.system} {_number(ratio.value)}, {ratio.baseline} "

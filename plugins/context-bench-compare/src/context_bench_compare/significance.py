@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from context_bench_compare import normal
-from context_bench_compare.intervals import Clusters, Floats, _cluster_sums
+from context_bench_compare.intervals import Clusters, Floats, _cluster_sums, are_flips
 
 EXACT_UP_TO = 16
 """So many differences that are not zero are flipped in every way; more are sampled."""
@@ -69,7 +69,7 @@ def paired_p_value(differences: Floats, clusters: Clusters | None = None, seed: 
     Passes and fails without clusters get McNemar's test, all else the sign-flip test.
     """
     differences = np.asarray(differences, dtype=float)
-    if clusters is None and bool(np.isin(differences, (-1.0, 0.0, 1.0)).all()):
+    if are_flips(differences, clusters):
         return mcnemar(int((differences > 0).sum()), int((differences < 0).sum())), "McNemar, exact"
     return sign_flip(differences, clusters, seed), "sign-flip permutation"
 

@@ -45,7 +45,8 @@ def slices_of(pairs: Pairs, run: Run, field: str) -> Iterator[tuple[str, Pairs]]
         chosen = np.array(members[name], dtype=np.int64)
         clusters = None if pairs.clusters is None else pairs.clusters[chosen]
         keys = [int(pairs.keys[number]) for number in members[name]]
-        yield f"{field}={name}", Pairs(pairs.ours[chosen], pairs.theirs[chosen], keys, pairs.answered[chosen], clusters)
+        ours, theirs, answered = pairs.ours[chosen], pairs.theirs[chosen], pairs.answered[chosen]
+        yield f"{field}={name}", Pairs(ours, theirs, keys, answered, clusters, is_measure=pairs.is_measure)
 
 
 def _named(told: Mapping[int, Any]) -> tuple[dict[int, tuple[str, ...]], list[str]]:

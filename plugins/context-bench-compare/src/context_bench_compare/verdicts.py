@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import Factory, evolve, frozen
 from numpy.typing import NDArray
 
 from context_bench.errors import ConfigurationError
@@ -27,7 +27,7 @@ from context_bench_compare.intervals import (
     difference_interval,
     percent,
 )
-from context_bench_compare.power import detectable_difference, standard_error
+from context_bench_compare.power import Reach, reach_of
 from context_bench_compare.significance import holm, paired_p_value
 
 BETTER, WORSE, EQUIVALENT, INCONCLUSIVE, INCOMPARABLE = "better", "worse", "equivalent", "inconclusive", "incomparable"
@@ -99,6 +99,7 @@ class Pairs:
         unmatched: Rows that only one of the two has.
         labels: Number of each row's label, shape (rows,); None when nobody asked.
         datasets: Number of each row's dataset in our run, shape (rows,); None when nobody asked.
+        is_measure: Whether the values are a measure, such as seconds, and no score.
     """
 
     ours: Floats
@@ -109,6 +110,21 @@ class Pairs:
     unmatched: int = 0
     labels: NDArray[np.int32] | None = None
     datasets: NDArray[np.int64] | None = None
+    is_measure: bool = False
+
+    @property
+    def measured(self) -> float | None:
+        """The largest value, where nobody knows how large one can be; None for scores between 0 and 1."""
+        values = np.concatenate((self.ours, self.theirs))
+        is_score = not self.is_measure and bool(((values >= 0) & (values <= 1)).all())
+        return None if is_score or not len(values) else float(np.abs(values).max())
+
+    @property
+    def largest(self) -> float:
+        """By how much a row can differ: 1.0 for scores between 0 and 1, else the largest difference."""
+        if self.measured is None:
+            return 1.0
+        return float(np.abs(self.ours - self.theirs).max()) or self.measured or 1.0
 
 
 @frozen
@@ -129,8 +145,7 @@ class Comparison:
             infinite where the clusters are too few to find any.
         word: One of :data:`WORDS`.
         sentence: The verdict with its reason.
-        error: Standard error of the difference.
-        differing: Rows whose two scores differ.
+        reach: What the run could have shown, at any error of the test.
     """
 
     rows: int
@@ -149,8 +164,7 @@ class Comparison:
     detectable: float
     word: str = INCONCLUSIVE
     sentence: str = ""
-    error: float = math.nan
-    differing: int = 0
+    reach: Reach = Factory(Reach)
 
 
 _UNDIRECTED = {
@@ -177,7 +191,8 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
     both = differences[pairs.answered]
     p_value, test = paired_p_value(differences, pairs.clusters, rules.seed)
     clusters = None if pairs.clusters is None else cluster_count(pairs.clusters)
-    error = standard_error(differences, pairs.clusters)
+    interval = difference_interval(differences, pairs.clusters, rules.confidence, pairs.measured)
+    reach = reach_of(differences, pairs.clusters, interval, pairs.largest)
     found = Comparison(
         rows=len(differences),
         clusters=clusters,
@@ -185,16 +200,15 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
         mean=float(pairs.ours.mean()),
         baseline_mean=float(pairs.theirs.mean()),
         difference=float(differences.mean()),
-        interval=difference_interval(differences, pairs.clusters, rules.confidence),
+        interval=interval,
         answered_difference=float(both.mean()) if len(both) else None,
         p_value=p_value,
         corrected=p_value,
         test=test,
         improved=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passing & ~passed & is_directed)),
         regressed=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passed & ~passing & is_directed)),
-        detectable=detectable_difference(error, rules.confidence, clusters=clusters),
-        error=error,
-        differing=int(np.count_nonzero(differences)),
+        detectable=reach.shows(rules.confidence),
+        reach=reach,
     )
     return judged(found, rules)
 
@@ -212,8 +226,7 @@ def corrected(comparisons: Sequence[Comparison], rules: Rules | Sequence[Rules])
         one, own = comparisons[number], each[number]
         shown = sum(other < 1 - own.confidence for other in values)
         confidence = 1 - (1 - own.confidence) / max(1, len(tested) - shown)
-        detectable = detectable_difference(one.error, confidence, clusters=one.clusters)
-        found[number] = judged(evolve(one, corrected=value, detectable=detectable), own)
+        found[number] = judged(evolve(one, corrected=value, detectable=one.reach.shows(confidence)), own)
     return found
 
 
@@ -222,7 +235,7 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
     if found.word == INCOMPARABLE:
         return found
     if isinstance(found.interval, TooFew):
-        return evolve(found, word=INCONCLUSIVE, sentence=f"too few to say: {found.interval.reason}")
+        return evolve(found, word=INCONCLUSIVE, sentence=found.interval.told)
     low, high = found.interval.low, found.interval.high
     if rules.better == "lower":
         low, high = -high, -low
@@ -242,7 +255,7 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
 
 def _shown(found: Comparison) -> str:
     """Return what a run that decides nothing could have shown, as a phrase."""
-    if not found.differing:
+    if not found.reach.differing:
         return "no row differs"
     if math.isinf(found.detectable):
         return f"with {found.clusters} clusters the test can show no difference, however large"

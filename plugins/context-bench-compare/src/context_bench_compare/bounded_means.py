@@ -1,0 +1,115 @@
+"""Intervals of means of bounded values, which hold what they promise whatever the distribution.
+
+What a sample does not show is put into it: one imagined row at the lowest value that there can be for the lower end, and one at
+the highest for the upper end. Each end is the quantile of the mean when the rows, the imagined one among them, are weighted at
+random (Gaffke 2005, Mathematical Methods of Statistics 14, 451-467; the weights are those of Rubin's Bayesian bootstrap, 1981).
+Of passes and fails that is Clopper and Pearson's interval. So twenty rows that differ by a little do not rule out that one row in
+twenty is lost, as Student's interval would.
+
+Rows that hang together are weighted by whole clusters, a ratio of sums. The imagined cluster has as many rows as that of a row
+drawn at random. Its mean lies beyond the clusters' own by what so many that differ may have left unseen, and not at the bound:
+few large clusters would rule out nothing else.
+
+The chance that the weighted mean lies below a value is that of a sum of exponential variables to be negative; it is found by
+Barndorff-Nielsen's saddlepoint formula (1991), without drawing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from context_bench_compare import normal
+
+Floats = NDArray[np.float64]
+
+_STEPS = 60
+
+
+def bounded_mean(
+    sums: Floats, sizes: Floats | None, low: float, high: float, confidence: float, is_reached: bool = True
+) -> tuple[float, float]:
+    """Return the two ends of the interval of a mean.
+
+    >>> [round(end, 3) for end in bounded_mean(np.r_[np.ones(16), np.zeros(4)], None, 0.0, 1.0, 0.95)]
+    [0.563, 0.943]
+
+    Args:
+        sums: The values, shape (rows,), or their sums over clusters, shape (clusters,).
+        sizes: Rows of each cluster, shape (clusters,); None when every row stands alone.
+        low, high: The least and the largest value that there can be.
+        confidence: Share of such intervals that hold the true mean.
+        is_reached: Whether a row that stands alone may lie at these bounds, whatever the others are; else they are approached
+            as they are for clusters.
+    """
+    weights = np.ones(len(sums)) if sizes is None else sizes
+    means = sums / weights
+    least, most = float(means.min()), float(means.max())
+    beyond = 1.0 if is_reached and sizes is None else _unseen(means)
+    worst, best = least - (least - low) * beyond, most + (high - most) * beyond
+    size = float(np.square(weights).sum() / weights.sum())
+    quantile = normal.quantile((1 + confidence) / 2)
+    below = _end(np.append(sums, worst * size), np.append(weights, size), quantile)
+    above = -_end(np.append(-sums, -best * size), np.append(weights, size), quantile)
+    return below, above
+
+
+def _unseen(means: Floats) -> float:
+    """Return how far towards the bound what was not seen may lie: all the way where no mean differs from the others."""
+    _, counts = np.unique(means, return_counts=True)
+    return 2.0 / (2.0 + len(means) - int(counts.max()))
+
+
+def _end(sums: Floats, weights: Floats, quantile: float) -> float:
+    """Return the value that the weighted mean stays below with the chance that a normal variable stays below ``-quantile``."""
+    mean = float(sums.sum() / weights.sum())
+    low, high = float((sums / weights).min()), mean
+    spread = math.sqrt(float(np.square(sums - mean * weights).sum())) / float(weights.sum())
+    if high - low <= 1e-14 * max(abs(low), abs(high)) or spread <= 0:
+        return low
+    value, start = max((low + high) / 2, mean - quantile * spread), 0.0
+    before: tuple[float, float] | None = None
+    for _ in range(_STEPS):
+        found, start = _distance(sums - value * weights, start)
+        apart = found + quantile
+        low, high = (value, high) if apart < 0 else (low, value)
+        if abs(apart) < 1e-9 or high - low <= 1e-12 * spread:
+            break
+        slope = spread if before is None or before[1] == apart else (value - before[0]) / (apart - before[1])
+        before, value = (value, apart), value - apart * slope
+        if not low < value < high:
+            value = (low + high) / 2
+    return value
+
+
+def _distance(terms: Floats, start: float) -> tuple[float, float]:
+    """Return the normal quantile of the chance that ``sum(E * terms)`` is negative, for exponential variables E.
+
+    Args:
+        terms: Shape (rows,), some of them below zero and some above.
+        start: Where to look for the saddlepoint first.
+
+    Returns:
+        The quantile, and the saddlepoint.
+    """
+    low, high = 1 / float(terms.min()), 1 / float(terms.max())
+    point = start if low < start < high else 0.0
+    for _ in range(_STEPS):
+        scaled = terms / (1 - point * terms)
+        first, second = float(scaled.sum()), float(scaled @ scaled)
+        low, high = (low, point) if first > 0 else (point, high)
+        after = point - first / second
+        if not low < after < high:
+            after = (low + high) / 2
+        step, point = abs(after - point), after
+        if step * math.sqrt(second) < 1e-9:
+            break
+    scaled = terms / (1 - point * terms)
+    second, third = float(scaled @ scaled), 2 * float((scaled**3).sum())
+    root = math.copysign(math.sqrt(max(0.0, 2 * float(np.log1p(-point * terms).sum()))), point)
+    moved = point * math.sqrt(second)
+    if abs(root) < 1e-4:
+        return root + third / (6 * second**1.5), point
+    return root + math.log(moved / root) / root, point
