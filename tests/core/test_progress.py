@@ -268,6 +268,24 @@ def test_the_speed_of_a_slow_model_is_told_in_a_unit_in_which_it_is_not_zero(
     assert f", {told}, " in stream.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("latency", "told"),
+    [
+        (0.000084, "p95 0.084 ms"),
+        (0.0123, "p95 12.3 ms"),
+        (0.2, "p95 200 ms"),
+        (0.9996, "p95 1.0 s"),
+        (1.24, "p95 1.2 s"),
+    ],
+)
+def test_a_latency_is_told_with_two_or_three_digits(latency: float, told: str) -> None:
+    stream = io.StringIO()
+    progress = Progress(slots("quick"), 1, stream)
+    progress.row(evolve(row(0), latency=latency))
+    progress.close()
+    assert f", {told}" in stream.getvalue()
+
+
 def test_a_system_whose_rows_are_done_is_told_of_once_more_at_the_end_only(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(module, "monotonic", lambda: clock[0])

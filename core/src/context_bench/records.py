@@ -100,6 +100,19 @@ def quantity(value: Any) -> Any:
     return value if 0 <= value <= _MOST else None
 
 
+def shown_seconds(value: float) -> str:
+    """Return a duration as people are shown it, in the unit in which it has digits that say something.
+
+    >>> shown_seconds(2.5), shown_seconds(0.0125), shown_seconds(0.000084), shown_seconds(0)
+    ('2.50 s', '12.5 ms', '84 us', '0 s')
+    """
+    if value == 0:
+        return "0 s"
+    if value >= 1:
+        return f"{value:.2f} s"
+    return f"{value * 1e3:.1f} ms" if value >= 1e-3 else f"{value * 1e6:.0f} us"
+
+
 @frozen
 class Failure:
     """One thing that went wrong with one row.

@@ -15,7 +15,7 @@ from context_bench.errors import ConfigurationError
 from context_bench.metrics.registry import NESTED, SCORES, SOURCES, ChosenRows, summarise, with_declarations
 from context_bench.plugins.component_metadata import SummaryValue
 from context_bench.protocols import Metric
-from context_bench.records import AGREEMENT, ANY_KEY, Completeness, EvalRow, flatten, row_to_dict
+from context_bench.records import AGREEMENT, ANY_KEY, Completeness, EvalRow, flatten, row_to_dict, shown_seconds
 from context_bench.runs import StoredRows, completeness_of
 from context_bench.store.rows import storable
 
@@ -381,20 +381,12 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _seconds(value: float) -> str:
-    if value == 0:
-        return "0 s"
-    if value >= 1:
-        return f"{value:.2f} s"
-    return f"{value * 1e3:.1f} ms" if value >= 1e-3 else f"{value * 1e6:.0f} us"
-
-
 _FORMS = {
     "score": lambda value: f"{value:.4f}",
     "percent": lambda value: f"{100 * value:.1f} %",
     "count": lambda value: f"{value:.0f}",
     "money": lambda value: f"{value:.4g}" if math.isfinite(value) else "never",
     "factor": lambda value: f"{value:.3g}x",
-    "seconds": _seconds,
+    "seconds": shown_seconds,
     "number": _number,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -50,6 +51,15 @@ def test_what_a_model_said_reaches_the_terminal_printable(
     out = capsys.readouterr().out
     assert "q\\x1b[31m" in out
     assert all(letter.isprintable() or letter == "\n" for letter in out)
+
+
+def test_a_short_call_is_told_in_a_unit_in_which_it_is_not_zero(
+    run_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["explain", "row", run_file, "q\x1b[31m"]) == 0
+    told = re.search(r"call +([0-9.]+) (s|ms|us), attempts 1", capsys.readouterr().out)
+    assert told is not None
+    assert float(told[1]) > 0
 
 
 def test_an_example_that_is_not_there_is_told(run_file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -352,7 +352,7 @@ def test_an_answer_out_of_a_response_cache_is_known_by_its_speed(
     monkeypatch.setattr(OpenAIProxy, "process", timed)
     seen = look(*proxy("direct", start(one_id=True).url), "--examples", "1")
     assert seen.names("direct") == {"own-cache": "warning"}
-    evidence = "the first reply took 5.00 s, the second 0.001 s, 5.00 s in other words."
+    evidence = "the first reply took 5.00 s, the second 1.0 ms, 5.00 s in other words."
     assert seen.finding("direct", "own-cache")["evidence"] == evidence
 
 

@@ -54,7 +54,7 @@ score is f1; failed rows count as wrong, unscored rows are left out.
 
 Unscored: no answer (1).
 
-4 examples, 4 rows, 1.5 s. Evaluators: d/e.
+4 examples, 4 rows, 1.50 s. Evaluators: d/e.
 """
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from context_bench.records import Failure
+from context_bench.records import Failure, shown_seconds
 from context_bench.runner.call import Ticket, adrive, drive
 from context_bench.runner.parts import Job, LabelWiring, Scorer, Timing, is_async, scorers_of, slow_scorers
 from context_bench.runner.scoring import Later, claim
@@ -331,7 +331,7 @@ class Lanes:
         row = ticket.late
         if row is None or row.output is not None or row.again or ticket.answer is None or self._has_ended.is_set():
             return
-        late = f"An answer came {ticket.seconds:.1f} s after the call; it was not counted."
+        late = f"An answer came {shown_seconds(ticket.seconds)} after the call; it was not counted."
         failures: list[tuple[int, Failure]] = [
             (number, evolve(failure, traceback=f"{failure.traceback}{late}\n")) for number, failure in row.failures
         ]

@@ -179,7 +179,7 @@ class Progress:
             "retried": admission.retried.get(slot, 0) if admission else 0,
             "in_flight": admission.in_flight.get(slot, 0) if admission else 0,
             "rows_per_second": round((tally.done - tally.kept) / max(seconds, 1e-9), 4),
-            "p95": None if tally.p95 is None else round(tally.p95, 4),
+            "p95": None if tally.p95 is None else round(tally.p95, 6),
             "tokens": tally.tokens,
             "cost": admission.cost.get(slot) if admission else None,
             "currency": admission.currency if admission else "USD",
@@ -231,7 +231,7 @@ def _facts(state: dict[str, Any]) -> Iterator[str]:
         if state[name]:
             yield f"{state[name]} {name.replace('_', ' ')}"
     if state["p95"] is not None:
-        yield f"p95 {state['p95']:.1f} s" if state["p95"] >= 1 else f"p95 {1000 * state['p95']:.0f} ms"
+        yield f"p95 {state['p95']:.1f} s" if state["p95"] >= 0.9995 else f"p95 {1000 * state['p95']:.3g} ms"
     if state["tokens"]:
         yield f"{state['tokens']:,} tokens"
     if state["cost"] is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from context_bench.console import say, styled, wrapped, write_json
+from context_bench.records import shown_seconds
 
 run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
 example_argument = click.argument("example_id", metavar="ID")
@@ -65,11 +66,11 @@ def _show_row(story: dict[str, Any]) -> None:
     for name, value in (story["example"] or {}).items():
         _line(name, _short(value))
     for number, turn in enumerate(story["turns"], start=1):
-        _line(f"turn {number}", f"{_short(turn['response'])} ({turn['latency']:.3f} s, kept)")
+        _line(f"turn {number}", f"{_short(turn['response'])} ({shown_seconds(turn['latency'])}, kept)")
     _line("response", _short(story["response"]))
     measured = {name: value for name, value in story["metadata"].items() if name not in ("headers", "envelope")}
     told = ", ".join(f"{name} {value}" for name, value in measured.items())
-    _line("call", f"{story['latency']:.3f} s, {told}, {story['input_tokens']} tokens given")
+    _line("call", f"{shown_seconds(story['latency'])}, {told}, {story['input_tokens']} tokens given")
     for name, why in story["wiring"].items():
         _line("wired", f"{name}: {why}")
     for name, value in story["scores"].items():

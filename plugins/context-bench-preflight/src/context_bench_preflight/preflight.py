@@ -15,6 +15,7 @@ from attrs import Factory, define, frozen
 
 from context_bench.catalog import Catalog
 from context_bench.errors import ContextBenchError
+from context_bench.records import shown_seconds
 from context_bench.requests import AskedSystem, Request
 from context_bench.tokens import WordTokenizer
 from context_bench_preflight.diagnostics import (
@@ -250,8 +251,9 @@ def _cache(probe: Probe, plan: Plan, plain: Sequence[Reply], asked_at: float) ->
     if hit and (fresh is None or is_cache_hit(fresh) is None):
         said.append(f"the second reply says {hit!r}")
     if is_fast and (fresh is None or again.seconds < _FAST * fresh.seconds):
-        other_words = "" if fresh is None else f", {fresh.seconds:.2f} s in other words"
-        said.append(f"the first reply took {first.seconds:.2f} s, the second {again.seconds:.3f} s{other_words}")
+        other_words = "" if fresh is None else f", {shown_seconds(fresh.seconds)} in other words"
+        took, then = shown_seconds(first.seconds), shown_seconds(again.seconds)
+        said.append(f"the first reply took {took}, the second {then}{other_words}")
     if said:
         figures = {"first_seconds": first.seconds, "second_seconds": again.seconds, "same_id": is_same}
         yield own_cache("; ".join(said) + ".", figures)

@@ -7,6 +7,7 @@ from typing import TextIO
 
 from context_bench import EvalResult
 from context_bench.console import printable
+from context_bench.records import shown_seconds
 
 
 class MarkdownReporter:
@@ -26,7 +27,7 @@ class MarkdownReporter:
         config = result.config
         facts = f"{config.get('num_examples', 0)} examples, {len(result.rows)} rows"
         if "seconds" in result.timing:
-            facts += f", {result.timing['seconds']:.1f} s"
+            facts += f", {shown_seconds(result.timing['seconds'])}"
         evaluators = ", ".join(map(str, config.get("evaluators", ()))) or "none"
         stream.write(f"{facts}. Evaluators: {_cell(evaluators)}.\n")
 
