@@ -1,4 +1,4 @@
-"""The parts of a response that a model marked as code: Markdown fences and [BEGIN] ... [DONE]."""
+"""The parts of a response that a model marked as code: Markdown fences, [BEGIN] ... [DONE] and [PYTHON] ... [/PYTHON]."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from context_bench_code.inside.fitting import outdented, parse
 _OPENING = re.compile(r"^(?P<before>.*?)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
 _LANGUAGE = re.compile(r"[{. \t]*([A-Za-z0-9_+#-]*)")
 _PYTHON = {"", "python", "py", "python2", "python3", "py3", "ipython", "ipython3", "sage"}
-_MARKED = re.compile(r"\[BEGIN\](.*?)(?:\[DONE\]|\Z)", re.DOTALL)
+_MARKED = re.compile(r"\[BEGIN\](.*?)(?:\[DONE\]|\Z)|\[PYTHON\](.*?)(?:\[/PYTHON\]|\Z)", re.DOTALL)
+_MARKED_END = re.compile(r"\[DONE\]|\[/PYTHON\]")
 _ONE_LINE = re.compile(r"^[ \t]*(`{1,}|~{3,})(?:python3?|py)?[ \t]*([^`\n]+?)[ \t]*\1[ \t]*$", re.MULTILINE)
 _TRIED_ENDS = 20
 
@@ -25,14 +26,17 @@ class Block(NamedTuple):
 
 
 def marked_sections(text: str) -> list[str]:
-    """What stands between [BEGIN] and [DONE], the markers of MBPP's prompts; either one may be missing.
+    """What stands between [BEGIN] and [DONE], the marks of MBPP's prompts, or [PYTHON] and [/PYTHON], those of Code Llama's.
+
+    Either one may be missing.
 
     >>> marked_sections("[BEGIN]\\nx = 1\\n[DONE]\\n[BEGIN]\\n..."), marked_sections("x = 1\\n[DONE] more")
     (['\\nx = 1\\n', '\\n...'], ['x = 1\\n'])
     """
-    if "[BEGIN]" in text:
-        return _MARKED.findall(text)
-    return [text.split("[DONE]", 1)[0]] if "[DONE]" in text else []
+    if marked := [match[1] or match[2] or "" for match in _MARKED.finditer(text)]:
+        return marked
+    end = _MARKED_END.search(text)
+    return [text[: end.start()]] if end else []
 
 
 def fenced_blocks(text: str) -> list[Block]:

@@ -22,7 +22,9 @@ from context_bench_code.inside.fitting import (
 _BEGINS_CODE = re.compile(r"^(?:(?:async +def|def|class|import|from)\b|@\w)", re.MULTILINE)
 _BINDS = re.compile(r"[^\W\d]\w* *(?::[^=\n]+)?=(?!=)")  # a constant that a function below may need, or a lambda
 _RUNS_ALONE = (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)
-_MARKS = re.compile(r"^[ \t]*(?:~~~|\[(?:BEGIN|DONE)\])|\[DONE\][ \t]*$", re.MULTILINE)  # what is Python as well
+_MARKS = re.compile(  # what is Python as well
+    r"^[ \t]*(?:~~~|\[(?:BEGIN|DONE|/?PYTHON)\])|\[(?:DONE|/PYTHON)\][ \t]*$", re.MULTILINE
+)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _TRIED = 40
 
@@ -31,8 +33,8 @@ def find_solution(response: str, problem: Problem) -> Fit | None:
     """The code of a response, fitted to its problem, or None where there is no code that could be run.
 
     A response that is code as it stands is taken as it stands. Otherwise the code is what is marked: between [BEGIN] and
-    [DONE], or in fences. Of several blocks the last one counts that defines what the tests call; imports and helpers that
-    it lacks come from the others. Without marks, code is looked for between the words.
+    [DONE], [PYTHON] and [/PYTHON], or in fences. Of several blocks the last one counts that defines what the tests call;
+    imports and helpers that it lacks come from the others. Without marks, code is looked for between the words.
 
     >>> problem = Problem("def add(a, b):\\n", frozenset({"add"}))
     >>> find_solution("Sure!\\n```python\\ndef add(a, b):\\n    return a + b\\n```", problem).form
@@ -45,7 +47,7 @@ def find_solution(response: str, problem: Problem) -> Fit | None:
         for find in (_fenced, _whole) if _MARKS.search(section) else (_whole, _fenced):
             if fit := find(section, problem):
                 return fit
-        if fit := _among_words(section, problem):
+        if fit := _among_words(section, problem) or fit_body(section, problem, may_lack_end=True):
             return fit
     return _as_it_is(text, problem)
 
@@ -63,23 +65,23 @@ def _fenced(text: str, problem: Problem) -> Fit | None:
     if not blocks:
         return None
     chosen = [block.text for block in blocks if block.is_python] or [block.text for block in blocks]
-    fit = _best(chosen, problem)
-    if fit is None and _FENCE.search(text):  # the opening fence was part of the prompt
-        fit = _best([_FENCE.split(text, maxsplit=1)[0]], problem)
+    before = _FENCE.split(text, maxsplit=1)[:1] if _FENCE.search(text) else []  # its fence was part of the prompt
+    texts = (chosen, before)
+    fit = next(filter(None, (find(each, problem) for find in (_last_functions, _body) for each in texts)), None)
     return fit and Fit(f"fenced {fit.form}", fit.sources)
 
 
-def _best(texts: list[str], problem: Problem) -> Fit | None:
+def _last_functions(texts: list[str], problem: Problem) -> Fit | None:
     for index in reversed(range(len(texts))):
         fit = fit_functions(texts[index], problem)
         if fit:
             return _with_helpers(fit, texts[index], [*reversed(texts[:index]), *texts[index + 1 :]], problem)
-    for must_return in (True, False):
-        for text in texts:
-            fit = fit_body(text, problem, must_return)
-            if fit:
-                return fit
     return None
+
+
+def _body(texts: list[str], problem: Problem) -> Fit | None:
+    fits = (fit_body(text, problem, must_return) for must_return in (True, False) for text in texts)
+    return next(filter(None, fits), None)
 
 
 def _with_helpers(fit: Fit, code: str, others: list[str], problem: Problem) -> Fit:

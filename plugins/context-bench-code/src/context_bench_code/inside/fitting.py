@@ -44,14 +44,24 @@ def fit_functions(code: str, problem: Problem) -> Fit | None:
     return Fit("function", (opened(problem.prompt), code) if problem.prompt else (code,))
 
 
-def fit_body(code: str, problem: Problem, must_return: bool = False) -> Fit | None:
-    """The code as the continuation of the prompt, with its indentation restored if need be; None if none will do."""
+def fit_body(code: str, problem: Problem, must_return: bool = False, may_lack_end: bool = False) -> Fit | None:
+    """The code as the continuation of the prompt, with its indentation restored if need be; None if none will do.
+
+    Args:
+        code: The code.
+        problem: What it has to fit.
+        must_return: Whether a body that returns nothing will not do.
+        may_lack_end: Whether one will do that returns nothing and is only the beginning of the code: mostly an import above
+            a whole function.
+    """
     if not problem.prompt or not code.strip():
         return None
-    for variant in _continuations(code, problem.prompt):
+    for variant, is_cut in _continuations(code, problem.prompt):
         tree = parse(variant)
         body = _last_body(tree, problem.names) if tree else None
-        if not body or _is_stub(body) or _begins_with_talk(body) or (must_return and not _returns(body)):
+        if not body or _is_stub(body) or _begins_with_talk(body):
+            continue
+        if (must_return or (is_cut and not may_lack_end)) and not _returns(body):
             continue
         if compiles(variant):
             return Fit("body", (variant,))
@@ -140,18 +150,24 @@ def missing_names(tree: ast.AST) -> set[str]:
     return read - bound
 
 
-def _continuations(code: str, prompt: str) -> Iterator[str]:
-    """Prompt and code in one, from the plainest joint to the most restored; the last ones drop what follows the body."""
+def _continuations(code: str, prompt: str) -> Iterator[tuple[str, bool]]:
+    """Prompt and code in one, from the plainest joint to the most restored; the last ones drop what follows the body.
+
+    With each whether something is dropped.
+    """
     code = code.strip("\n")
     indent = _body_indent(prompt)
     head = prompt if prompt.endswith("\n") else f"{prompt}\n"
     for text in (code, _before_next_statement(code)):
         first, _, rest = text.partition("\n")
-        yield f"{prompt}{text}\n"
-        yield f"{head}{text}\n"
-        yield head + textwrap.indent(outdented(text), indent) + "\n"
-        yield f"{head}{indent}{text.lstrip()}\n"
-        yield head + textwrap.indent(f"{first.strip()}\n{outdented(rest)}", indent) + "\n"
+        joined = (
+            f"{prompt}{text}\n",
+            f"{head}{text}\n",
+            head + textwrap.indent(outdented(text), indent) + "\n",
+            f"{head}{indent}{text.lstrip()}\n",
+            head + textwrap.indent(f"{first.strip()}\n{outdented(rest)}", indent) + "\n",
+        )
+        yield from ((variant, text != code) for variant in joined)
 
 
 def _before_next_statement(code: str) -> str:
@@ -190,4 +206,12 @@ def _is_stub(body: list[ast.stmt]) -> bool:
 
 
 def _returns(body: list[ast.stmt]) -> bool:
-    return any(isinstance(node, (ast.Return, ast.Yield, ast.Raise)) for each in body for node in ast.walk(each))
+    """Whether a body gives something back; what the functions defined in it give back does not count."""
+    left: list[ast.AST] = list(body)
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom, ast.Raise)):
+            return True
+        if not isinstance(node, (*Function, ast.Lambda, ast.ClassDef)):
+            left += ast.iter_child_nodes(node)
+    return False
