@@ -76,6 +76,9 @@ WRAPPINGS: dict[str, str] = {
     "reasoning that began in the prompt": f"Perhaps\n```python\n{NAIVE}```\n</think>\n```python\n{FUNCTION}```",
     "a shell block before it": f"```bash\npip install add\n```\n```python\n{FUNCTION}```",
     "a call and its output behind it": f"```python\n{FUNCTION}```\n```python\nprint(add(1, 2))\n```\n```\n3\n```",
+    "a fence at the end of its last line, and a block behind it": (
+        f"```python\n{FUNCTION.rstrip()}```\nTests:\n```python\nimport pytest\n```"
+    ),
     "an attempt before it": f"```python\n{NAIVE}```\nThis is wrong. Better:\n```python\n{FUNCTION}```",
     "a stub behind it": f"```python\n{FUNCTION}```\nIts signature is\n```python\ndef add(a, b):\n    ...\n```",
 }
@@ -140,6 +143,20 @@ def test_every_humaneval_solution_is_found_whole(form: str, humaneval: list[Row]
         fit = find_solution(answer, Problem(prompt, frozenset({name})))
         assert fit is not None, row["task_id"]
         assert function_of(fit.sources, name) == function_of((prompt + body,), name), row["task_id"]
+
+
+HALVES = {
+    "the head of a block, broken": "    if not a:\n        return (]\n\n    c = a + b\n    return c\n",
+    "a head that lost its indent, broken": "if not a:\n        return (]\n\n    c = a + b\n    return c\n",
+    "Python 2 in a fence": '```python\ndef add(a, b):\n    if not a:\n        print ""\n\n    c = a + b\n    return c\n```',
+    "the end, broken": "    if a:\n        return a + b\n\n    return (]\n",
+}
+
+
+@pytest.mark.parametrize("response", HALVES.values(), ids=HALVES.keys())
+def test_half_of_a_program_that_cannot_be_read_is_no_solution(response: str) -> None:
+    fit = find_solution(response, ADD)
+    assert fit is None or fit.form == "as written"
 
 
 def test_a_whole_function_keeps_the_imports_and_helpers_of_its_prompt() -> None:

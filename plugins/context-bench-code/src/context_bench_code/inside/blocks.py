@@ -72,18 +72,22 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
 
 
 def _content(lines: list[str], start: int, fence: str) -> tuple[int, str]:
-    """Where the block ends and what it holds: up to the first end that leaves Python, else up to the first end."""
+    """Where the block ends and what it holds: up to the first end that leaves Python, else up to the first end.
+
+    An end is a line of its own, or else stands behind the code on its last line.
+    """
     ends = list(islice((index for index in range(start, len(lines)) if _closes(lines[index], fence)), _TRIED_ENDS))
     for end in ends:
         text = "\n".join(lines[start:end]) + "\n"
         if parse(outdented(text)):
             return end + 1, text
-    if ends:
-        return ends[0] + 1, "\n".join(lines[start : ends[0]]) + "\n"
-    for index in range(start, len(lines)):
+    for index in range(start, ends[0] if ends else len(lines)):
         if lines[index].rstrip().endswith(fence):  # the fence follows the code on its last line
-            return index + 1, "\n".join([*lines[start:index], lines[index].rstrip()[: -len(fence)]]) + "\n"
-    return len(lines), "\n".join(lines[start:]) + "\n"
+            text = "\n".join([*lines[start:index], lines[index].rstrip()[: -len(fence)]]) + "\n"
+            if not ends or parse(outdented(text)):
+                return index + 1, text
+    stop = ends[0] if ends else len(lines)
+    return stop + 1, "\n".join(lines[start:stop]) + "\n"
 
 
 def _closes(line: str, fence: str) -> bool:

@@ -21,6 +21,11 @@ from context_bench_code.inside.fitting import (
 
 _BEGINS_CODE = re.compile(r"^(?:(?:async +def|def|class|import|from)\b|@\w)", re.MULTILINE)
 _BINDS = re.compile(r"[^\W\d]\w* *(?::[^=\n]+)?=(?!=)")  # a constant that a function below may need, or a lambda
+_IS_CODE = re.compile(  # lines that no sentence is: a definition, an import, the head of a block
+    r"^[ \t]*(?:(?:async +)?def +\w+ *\(|class +\w+.*:|(?:from +[\w.]+ +)?import +\w"
+    r"|(?:if|elif|else|for|while|with|try|except|finally)\b.*: *(?:#.*)?$)",
+    re.MULTILINE,
+)
 _RUNS_ALONE = (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)
 _MARKS = re.compile(  # what is Python as well
     r"^[ \t]*(?:~~~|\[(?:BEGIN|DONE|/?PYTHON)\])|\[(?:DONE|/PYTHON)\][ \t]*$", re.MULTILINE
@@ -145,13 +150,19 @@ def _longest_code(lines: list[str]) -> str:
 
 
 def _runs_of_paragraphs(text: str) -> Iterator[str]:
-    """All runs of paragraphs, from the longest on, as far as there are not too many."""
-    paragraphs = re.split(r"\n[ \t]*\n", text)
+    """All runs of paragraphs between words, from the longest on, as far as there are not too many.
+
+    Half of a body that cannot be read is none: no code is left out before a run, nor behind it where the body goes on.
+    """
+    paragraphs = [paragraph.strip("\n") for paragraph in re.split(r"\n[ \t]*\n", text)]
     if len(paragraphs) > _TRIED // 4:
         return
+    words = next((place for place, each in enumerate(paragraphs) if _IS_CODE.search(each)), len(paragraphs))
     for length in range(len(paragraphs) - 1, 0, -1):
-        for start in range(len(paragraphs) - length + 1):
-            yield "\n\n".join(paragraphs[start : start + length])
+        for start in range(min(words, len(paragraphs) - length) + 1):
+            run, behind = paragraphs[start : start + length], paragraphs[start + length :]
+            if not (run[0][:1].isspace() and behind and behind[0][:1].isspace()):
+                yield "\n\n".join(run)
 
 
 def _as_it_is(text: str, problem: Problem) -> Fit | None:
