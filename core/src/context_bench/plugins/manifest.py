@@ -7,6 +7,7 @@ Every fault is collected with the path of its field, so that an author sees all 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from context_bench.plugins import manifest_fields as fields
@@ -78,8 +79,9 @@ class Manifest(NamedTuple):
         return self.schema > SCHEMA or (bool(self.api) and tuple(map(int, self.api.split("."))) > API)
 
 
+@lru_cache(maxsize=256)
 def parse_manifest(source: bytes) -> Manifest:
-    """Read a manifest; never raises, every fault is in the result."""
+    """Read a manifest; never raises, every fault is in the result. A process that looks again reads the same text once."""
     try:
         document = read_toml(source)
     except UnreadableFileError as error:
