@@ -191,3 +191,33 @@ def test_many_depths_are_told_in_bands_and_other_rows_not_at_all() -> None:
     assert found.pop("length:500") == pytest.approx(8 / 21)
     assert found == {"depth:0-20": 1.0, "depth:20-40": 1.0, "depth:40-60": 0.0, "depth:60-80": 0.0, "depth:80-100": 0.0}
     assert LengthAndDepth().compute(others) == {}
+
+
+@pytest.mark.parametrize(("config", "length"), [("cwe", 7000), ("qa", 30_000), ("qa-two-hops", 30_000)])
+def test_a_context_that_needs_more_words_than_there_are_pairs_is_made_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, config: str, length: int
+) -> None:
+    """With few words for parts: a list of two million tokens looked for another pair without end."""
+    from context_bench_needle import counting, dice, documents, generator
+
+    class Draws(dice.Dice):
+        left = 2_000_000
+
+        def pick(self, items: Any) -> Any:
+            Draws.left -= 1
+            assert Draws.left, "it draws without end"
+            return super().pick(items)
+
+    monkeypatch.setattr(generator, "Dice", Draws)
+    monkeypatch.setattr(counting, "ADJECTIVES", counting.ADJECTIVES[:30])
+    monkeypatch.setattr(counting, "NOUNS", counting.NOUNS[:20])
+    monkeypatch.setattr(documents, "ADJECTIVES", documents.ADJECTIVES[:20])
+    monkeypatch.setattr(documents, "NOUNS", documents.NOUNS[:15])
+    [row] = rows(config, 1, length=length)
+    assert count_tokens(row["context"]) == length
+    assert NeedleRecall().score(row, NeedleOracle().process(row)) == {"needle_recall": 1.0}
+
+
+def test_more_chains_than_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match="chains is 90001, and there are 90000 numbers of five digits"):
+        needle(1, "vt", length=10_000_000, chains=90_001)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from context_bench_needle.dice import Dice
 from context_bench_needle.ruler import Drawn, Place, RulerTask
@@ -93,11 +94,14 @@ def _frequencies(length: int) -> list[int]:
 
 def _words(dice: Dice, count: int) -> list[str]:
     """Return different words, those first which occur in no other of them."""
-    plain = [*ADJECTIVES, *NOUNS]
+    parts: list[Sequence[str]] = [ADJECTIVES, NOUNS]
+    if 2 * count <= len(ADJECTIVES) + len(NOUNS):
+        parts = [[*ADJECTIVES, *NOUNS]]
+    elif count > len(ADJECTIVES) * len(NOUNS):  # from some 1.6 million tokens on there are not enough of two
+        parts = [ADJECTIVES, *parts]
     found: dict[str, None] = {}
     while len(found) < count:
-        word = dice.pick(plain) if 2 * count <= len(plain) else f"{dice.pick(ADJECTIVES)}{dice.pick(NOUNS)}"
-        found[word] = None
+        found["".join(map(dice.pick, parts))] = None
     drawn = list(found)
     if len(drawn) > 1000:  # compounds of two words hardly hold each other; a row in which one does is drawn again
         return drawn

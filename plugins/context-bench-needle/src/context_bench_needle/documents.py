@@ -96,8 +96,11 @@ class _Towns:
         self._made: set[str] = set()
 
     def new(self) -> str:
+        parts = [ADJECTIVES, NOUNS]
+        if 2 * len(self._made) > len(ADJECTIVES) * len(NOUNS):  # names of two parts run short
+            parts.insert(0, ADJECTIVES)
         while True:
-            name = f"{self._dice.pick(ADJECTIVES)}{self._dice.pick(NOUNS)}".capitalize()
+            name = "".join(map(self._dice.pick, parts)).capitalize()
             if name not in self._made:
                 self._made.add(name)
                 return name

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+MOST_CHAINS = 90_000
+"""Chains of variables in a context: each has a number of five digits of its own."""
+
 
 @dataclass(frozen=True)
 class RulerTask:
@@ -30,6 +33,8 @@ class RulerTask:
     def __post_init__(self) -> None:
         if self.chains < 1 or self.hops < 0:
             raise ValueError(f"needle: chains is {self.chains} and hops is {self.hops}; give at least 1 and 0.")
+        if self.chains > MOST_CHAINS:
+            raise ValueError(f"needle: chains is {self.chains}, and there are {MOST_CHAINS} numbers of five digits.")
         if self.builder == "documents" and self.hops not in (1, 2):
             raise ValueError(f"needle: hops is {self.hops}, and a question goes over 1 or 2 documents.")
 
