@@ -381,6 +381,33 @@ def test_a_record_of_a_table_that_no_key_leads_to_is_told(hub, rows, told):
         list(hf.for_card("some", {**card, "tables": tables})())
 
 
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (
+            {"test.jsonl": b'{"q": "\\ud83d"}\n'},
+            r"The files of hf:some/body .*after 2 attempts: .*surrogate pair.*with files=",
+        ),
+        (
+            {"test.jsonl": b'{"q": 1, "q": 2}\n'},
+            r"The files of hf:some/body .* cannot be read after 2 attempts: .*twice",
+        ),
+        ({"test.jsonl": b""}, r"The files of hf:some/body .* hold no record at revision 'main'"),
+        (
+            {"body.py": b"x = 1\n"},
+            r"is read by a program of its own, which is not run.* refs/convert/parquet; or name files",
+        ),
+    ],
+    ids=["half of a surrogate pair", "a column twice", "an empty file", "a loading script"],
+)
+def test_what_another_attempt_cannot_mend_is_not_told_as_a_lost_connection(hub, capfd, files, told):
+    hub.put("some/body", files)
+    with pytest.raises(DatasetError, match=told) as error:
+        list(hf(config="some/body", split="test", max_retries=1, **QUICK))
+    assert "cannot be reached" not in str(error.value)
+    assert capfd.readouterr().err == ""  # the library writes it there, too
+
+
 def _of_every_kind():
     from datetime import date, datetime, time, timedelta, timezone
     from decimal import Decimal

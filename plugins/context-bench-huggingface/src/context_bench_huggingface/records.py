@@ -187,7 +187,7 @@ def _library() -> Any:
     datasets.config.STREAMING_READ_MAX_RETRIES = 1
     for name in ("", "SERVER_UNAVAILABLE_", "RATE_LIMIT_"):
         setattr(datasets.config, f"STREAMING_READ_{name}RETRY_INTERVAL", 0)
-    datasets.logging.set_verbosity_error()
-    huggingface_hub.logging.set_verbosity(50)  # what cannot be had is told once, as an error of ours
+    for logging in (datasets.logging, huggingface_hub.logging):
+        logging.set_verbosity(50)  # what cannot be had is told once, as an error of ours
     datasets.disable_progress_bars()
     return datasets

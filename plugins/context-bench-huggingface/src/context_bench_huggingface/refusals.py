@@ -10,6 +10,12 @@ from context_bench_huggingface.wanted import Wanted
 TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
 """Status codes that another attempt can mend."""
 
+_LOST = (
+    "TransportError", "ConnectionError", "ConnectError", "ReadTimeout", "ClientError", "TimeoutError", "IncompleteRead",
+    "ShortReadError",
+)  # fmt: skip
+_DAMAGED = ("ArrowInvalid",)  # a file that was cut on its way, or that is so on the hub
+
 
 def status_of(error: BaseException | None) -> int | None:
     """Return the HTTP status that an error or one of its causes carries."""
@@ -27,18 +33,7 @@ def is_transient(error: BaseException) -> bool:
     status = status_of(error)
     if status is not None:
         return status in TRANSIENT
-    return _named(
-        error,
-        "TransportError",
-        "ConnectionError",
-        "ConnectError",
-        "ReadTimeout",
-        "ClientError",
-        "TimeoutError",
-        "IncompleteRead",
-        "ShortReadError",
-        "ArrowInvalid",
-    )
+    return _named(error, *_LOST, *_DAMAGED)
 
 
 def refusal(wanted: Wanted, error: BaseException, attempts: int = 1) -> DatasetError:
@@ -58,6 +53,11 @@ def refusal(wanted: Wanted, error: BaseException, attempts: int = 1) -> DatasetE
             f"There is no dataset {wanted.source!r} on the hub for {wanted.name}, or it is private. Look at {page}, and set "
             "HF_TOKEN if it is yours."
         )
+    if "Dataset scripts are no longer supported" in text:
+        return DatasetError(
+            f"The dataset {where} is read by a program of its own, which is not run. Its files as Parquet are often at the "
+            f"revision refs/convert/parquet; or name files of {page}/tree/{wanted.revision} with files=PATH."
+        )
     found = _choice(wanted, text)
     if found is not None:
         return found
@@ -71,6 +71,13 @@ def refusal(wanted: Wanted, error: BaseException, attempts: int = 1) -> DatasetE
     tried = f" after {attempts} attempts" if attempts > 1 else ""
     if status == 429:
         return DatasetError(f"The hub allows no more requests for {where}{tried} (429). Wait, or set HF_TOKEN.")
+    if status is None and not _named(error, *_LOST) and _named(error, *_DAMAGED):
+        return DatasetError(
+            f"The files of {where} cannot be read{tried}: {text[:400]}. Take another revision, or name other files of {page} "
+            "with files=PATH."
+        )
+    if isinstance(error, StopIteration):  # what the library raises for them
+        return DatasetError(f"The files of {where} hold no record at revision {wanted.revision!r}.")
     if status is not None or is_transient(error):
         what = f"answered {status}" if status else f"cannot be reached ({text[:200]})"
         return DatasetError(
