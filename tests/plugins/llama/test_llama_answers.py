@@ -66,7 +66,7 @@ def test_options_reach_the_server_and_the_request(serving: Make) -> None:
         temperature=0.5,
         top_p=0.9,
         seed=3,
-        context_tokens=100,
+        context_tokens=512,
         threads=2,
         parallel=3,
         gpu_layers=9,
@@ -77,7 +77,7 @@ def test_options_reach_the_server_and_the_request(serving: Make) -> None:
     assert [message["role"] for message in found["messages"]] == ["system", "user"]
     assert found["messages"][1]["content"] == "Rome is in Italy.\n\nWhere is Rome?"
     told = props(system)
-    assert (told["n_ctx"], told["parallel"], told["threads"], told["seed"]) == (300, 3, [2, 2], 3)
+    assert (told["n_ctx"], told["parallel"], told["threads"], told["seed"]) == (1536, 3, [2, 2], 3)
     assert (told["gpu_layers"], told["cache"]) == (9, [True, 0])
 
 
@@ -117,7 +117,7 @@ def test_the_fingerprint_knows_the_content_and_not_the_name(gguf: Callable[..., 
         "temperature": 1.0,
         "top_p": 0.5,
         "seed": 1,
-        "context_tokens": 1,
+        "context_tokens": 256,
         "threads": 2,
         "parallel": 2,
         "gpu_layers": 1,
@@ -178,6 +178,9 @@ def test_a_model_that_is_none_is_one_line(
     [
         ({"threads": 0}, r"^llama: threads is 0, and it must be a whole number of 1 or more\.$"),
         ({"max_tokens": 1.5}, r"^llama: max_tokens is 1\.5, and"),
+        ({"context_tokens": 1000}, r"context_tokens is 1000, and llama.cpp would give 1024: .* Write 768 or 1024\.$"),
+        ({"context_tokens": 100}, r"context_tokens is 100, and llama.cpp would give 256: .* Write 256\.$"),
+        ({"seed": 2**32 - 1}, r"seed is 4294967295, and it must be below 4294967295, which draws another every time"),
         ({"seed": -1}, r"^llama: seed is -1, and it must be a whole number of 0 or more\.$"),
         ({"layout": "sideways"}, r"sideways"),
     ],

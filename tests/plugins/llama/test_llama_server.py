@@ -78,8 +78,12 @@ def test_it_is_ready_only_when_its_model_is_loaded(gguf: Callable[..., Path]) ->
             {"exits": 9},
             r"^llama: the server of tiny\.gguf does not start: exit code 9 \(error: the tensors are damaged\)$",
         ),
+        (
+            {"raises": "see above", "prints": "error: a tensor is missing\nfailed to load\nexiting due to an error\n"},
+            r"^llama: the server of tiny\.gguf does not start: RuntimeError: see above \(error: a tensor is missing\)$",
+        ),
     ],
-    ids=["raises", "exits"],
+    ids=["raises", "exits", "prints why and raises"],
 )
 def test_one_that_does_not_start_says_why_in_one_line(
     told: dict[str, object], message: str, gguf: Callable[..., Path]

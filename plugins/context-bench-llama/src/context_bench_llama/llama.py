@@ -15,6 +15,8 @@ from context_bench_llama.server import LlamaServer, ServerSettings, borrow, give
 from context_bench_openai import EndpointError, OpenAIProxy
 
 ADAPTER_VERSION = "1"
+_STEP = 256  # llama.cpp rounds the tokens of a slot up to it, in llama_context
+_RANDOM_SEED = 2**32 - 1  # LLAMA_DEFAULT_SEED
 
 
 class Llama:
@@ -39,7 +41,7 @@ class Llama:
         temperature: Sampling temperature.
         top_p: Nucleus sampling mass; None leaves it to llama.cpp.
         seed: Sampling seed.
-        context_tokens: Tokens that a prompt and its reply may have together.
+        context_tokens: Tokens that a prompt and its reply may have together, a multiple of 256.
         threads: Threads of the server. More than there are idle cores make it many times slower.
         parallel: Requests that it works on at once; further ones wait here.
         gpu_layers: Layers that are computed on a GPU.
@@ -80,6 +82,16 @@ class Llama:
         self._hub = on_the_hub(self._model)
         _check(max_tokens=max_tokens, context_tokens=context_tokens, threads=threads, parallel=parallel)
         _check(least=0, seed=seed, gpu_layers=gpu_layers)
+        if context_tokens % _STEP:
+            below, above = context_tokens // _STEP * _STEP, -(-context_tokens // _STEP) * _STEP
+            raise ValueError(
+                f"llama: context_tokens is {context_tokens}, and llama.cpp would give {above}: it counts in steps of {_STEP}. "
+                f"Write {f'{below} or {above}' if below else above}."
+            )
+        if seed >= _RANDOM_SEED:
+            raise ValueError(
+                f"llama: seed is {seed}, and it must be below {_RANDOM_SEED}, which draws another every time."
+            )
         if self._hub is None:
             _ = self._path
         self.name = name or Path(self._hub[1] if self._hub else self._model).stem

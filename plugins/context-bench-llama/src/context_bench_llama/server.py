@@ -21,6 +21,7 @@ from weakref import finalize
 _PATIENCE = 10.0
 _MOST_STARTS = 4
 _POLL = 0.05
+_FIRST, _LATEST = 0, -1
 _DIRECT = build_opener(ProxyHandler({}))  # 127.0.0.1 is reached through nobody's proxy
 
 
@@ -178,23 +179,27 @@ class LlamaServer:
             found = json.loads(line)
         except (ValueError, RecursionError):
             process.wait(_PATIENCE)
-            return {"error": self._ended()}
-        return found if isinstance(found, dict) else {"error": repr(found)}
+            return {"error": self._ended(_FIRST)}
+        if isinstance(found, dict) and "address" in found:
+            return found
+        process.wait(_PATIENCE)  # until it has printed why
+        told = found.get("error", found) if isinstance(found, dict) else found
+        return {"error": f"{told}{self._said(_FIRST)}"}
 
-    def _ended(self) -> str:
+    def _ended(self, place: int = _LATEST) -> str:
         code = self._process.poll() if self._process is not None else None
         how = "" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
-        return f"{how}{self._said()}"
+        return f"{how}{self._said(place)}"
 
-    def _said(self) -> str:
-        """Return the last line with an error that the server printed, to be put behind a message."""
+    def _said(self, place: int) -> str:
+        """Return a line with an error that the server printed, to be put behind a message: the first names the cause."""
         if self._log is None:
             return ""
         self._log.seek(0, 2)
         self._log.seek(max(0, self._log.tell() - 20_000))
         lines = [line.strip() for line in self._log.read().decode("utf-8", "replace").splitlines() if line.strip()]
         telling = [line for line in lines if "error" in line.lower() or "failed" in line.lower()] or lines
-        return f" ({telling[-1][:300]})" if telling else ""
+        return f" ({telling[place][:300]})" if telling else ""
 
     def _stop(self) -> None:
         if self._stopper is not None:
