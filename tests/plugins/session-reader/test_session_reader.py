@@ -200,6 +200,23 @@ def test_the_program_of_a_command(command: str, program: str) -> None:
     assert program_of(command) == program
 
 
+@pytest.mark.parametrize(
+    ("command", "program"),
+    [
+        (["bash", "-lc", "cd /srv && pytest -q"], "pytest"),
+        (["/bin/sh", "-c", "git status"], "git"),
+        (["pwsh", "-NoProfile", "-Command", "git status"], "git"),
+        ("bash -lc 'cd /srv && rg --files'", "rg"),
+        ("bash -c 'open", "bash"),
+        (["bash", "run.sh"], "bash"),
+        (["git", "commit", "-m", "it's"], "git"),
+    ],
+)
+def test_the_shell_that_runs_a_command_is_not_its_program(command: Any, program: str) -> None:
+    """Codex hands every command to a shell: all of them had one target."""
+    assert parse_action({"name": "shell", "arguments": json.dumps({"command": command})}).target == program
+
+
 def test_the_next_action_is_held_against_the_same_reader_on_everything(judge: Any) -> None:
     def acts(request: dict[str, Any]) -> str:
         knows = "8443" in request["messages"][-1]["content"]

@@ -219,6 +219,13 @@ def test_a_fault_that_the_recording_had_excuses_no_other() -> None:
         ("bash", {"command": "ls;\n\t cat a.py"}, ["a.py"]),
         ("bash", {"command": "\n" * 200_000}, []),
         ("bash", {"command": "ls src/a.py"}, []),
+        ("shell", {"command": ["bash", "-lc", "cd /srv && cat a.py"], "workdir": "/"}, ["a.py"]),
+        ("shell", {"command": ["/bin/bash", "--login", "-c", "sed -n 1,20p a.py"]}, ["a.py"]),
+        ("shell", {"command": ["powershell.exe", "-NoProfile", "-Command", "cat a.py"]}, ["a.py"]),
+        ("shell", {"command": ["cat", "b c.md"]}, ["b c.md"]),
+        ("exec_command", {"cmd": "bash -lc 'head -5 a.py'"}, ["a.py"]),
+        ("shell", {"command": ["bash", "cat.sh"]}, []),
+        ("shell", {"command": ["bash", "-c"]}, []),
         ("read", ["a.py"], []),
     ],
 )

@@ -10,6 +10,8 @@ from typing import Any
 
 from attrs import frozen
 
+from context_bench_survival import command_text
+
 LEVELS = ("tool", "target", "exact", "loose")
 
 _PATHS = ("path", "file_path", "filename", "file", "target_file", "notebook_path", "uri", "directory")
@@ -51,8 +53,7 @@ class Action:
     def program(self) -> str:
         """The program of its command; empty without one."""
         found = next((self.arguments[name] for name in _COMMANDS if self.arguments.get(name)), "")
-        text = " ".join(map(str, found)) if isinstance(found, list) else str(found)
-        return program_of(text)
+        return program_of(command_text(found))
 
     @property
     def intent(self) -> str:

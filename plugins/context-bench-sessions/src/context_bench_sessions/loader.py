@@ -13,7 +13,7 @@ from attrs import evolve
 from context_bench.console import warn
 from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError
 from context_bench.messages import region_text, whole_text
-from context_bench_sessions.cutting import Cut, cut_session, message_tokens, read_cuts
+from context_bench_sessions.cutting import COMPACTION, Cut, cut_session, message_tokens, read_cuts
 from context_bench_sessions.files import format_of, read_log_folder, read_sessions, session_files
 from context_bench_sessions.messages import Message, Session, count_pairs
 from context_bench_sessions.redaction import Redactor
@@ -73,7 +73,7 @@ def _examples(
     path: Path, wanted: str | None, cuts: list[float | str], tail: float, min_tokens: int, redact: bool, skip: bool
 ) -> Iterator[dict[str, Any]]:
     redactor = Redactor() if redact else None
-    read, given, largest, without = 0, 0, 0, 0
+    read, given, largest, without, compacted = 0, 0, 0, 0, 0
     for name, found, session in _sessions(path, wanted, skip):
         read += 1
         if redactor is not None:
@@ -81,6 +81,7 @@ def _examples(
         chosen = cut_session(session.messages, cuts, tail, min_tokens, session.compactions)
         largest = max(largest, sum(map(message_tokens, session.messages)))
         without += not chosen
+        compacted += bool(session.compactions)
         for cut in chosen:
             given += 1
             yield example_of(session, cut, found, name)
@@ -95,6 +96,10 @@ def _examples(
         if not read:
             raise DatasetError(
                 f"{path} gives no example: it holds no session{f' in the format {wanted}' if wanted else ''}."
+            )
+        if not compacted and set(cuts) == {COMPACTION}:
+            raise DatasetError(
+                f"{path} gives no example: none of {read} sessions holds a compaction. Cut them elsewhere: cuts=0.5/last."
             )
         what = f"the largest of {read} sessions has about {largest} tokens"
         raise DatasetError(

@@ -1,5 +1,6 @@
 """What a compressor left of a context: literals that survived, were invented, or lost what they meant; no model is needed."""
 
+from context_bench_survival.commands import command_text
 from context_bench_survival.contexts import given, left
 from context_bench_survival.evaluators import SelfCheckError, Survival, kept_probes
 from context_bench_survival.literals import CLASSES, Literal, literals
@@ -20,6 +21,7 @@ __all__ = [
     "SelfCheckError",
     "Survival",
     "asked_of",
+    "command_text",
     "content_key",
     "files_read",
     "given",

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from context_bench_sessions.messages import Message
+from context_bench_survival.commands import command_text
 
 ENOUGH = 0.5
 """Share of the lines of a file's last recorded read that must still stand for its content to be there."""
@@ -28,6 +29,8 @@ def files_read(call: Mapping[str, Any]) -> list[str]:
 
     >>> files_read({"name": "bash", "arguments": '{"command": "cat src/a.py | wc -l"}'})
     ['src/a.py']
+    >>> files_read({"name": "shell", "arguments": '{"command": ["bash", "-lc", "cat src/a.py"]}'})
+    ['src/a.py']
     """
     name = str(call.get("name"))
     try:
@@ -37,8 +40,7 @@ def files_read(call: Mapping[str, Any]) -> list[str]:
     if not isinstance(arguments, Mapping):
         return []
     if _SHELLS.fullmatch(name):
-        command = arguments.get("command", arguments.get("cmd"))
-        text = " ".join(map(str, command)) if isinstance(command, list) else str(command or "")
+        text = command_text(arguments.get("command", arguments.get("cmd")))
         return [file for printed in _PRINTS.findall(text) for file in _operands(printed)]
     is_view = _EDITORS.fullmatch(name) and arguments.get("command") == "view"
     if not is_view and (not _READERS.fullmatch(name) or _WRITES & set(arguments)):
