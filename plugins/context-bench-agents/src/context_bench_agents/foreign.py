@@ -203,8 +203,10 @@ def _java_table(source: str) -> Any:
 def _script_list(source: str, inner: str | None) -> Any:
     code = source.strip()
     lists = re.match(r"(?:\[|new\s+Array\()\s*\[", code)
-    if lists and code[-1] in "])":
-        found = re.findall(r"\[([^\]]*)\]", code.replace("[", "", 1) if code[0] == "[" else code)
+    closed = lists and re.compile(r"\]\s*\]" if code[0] == "[" else r"\]\s*\)").search(code, lists.end())
+    if closed:
+        found = [one.strip() for one in re.findall(r"\[([^\]]*)\]", code[: closed.end()])]
+        found[0] = found[0].removeprefix("[")
         return [[_script_value(item) for item in one.split(",")] for one in found]
     found_list = re.match(r"\[([^\]\n]*)\]|new\s+Array\(([^)\n]*)\)", code)
     if found_list is None:
