@@ -60,6 +60,22 @@ REPLIES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"text": None, "message": {"content": [{"type": "text", "text": "It"}, {"type": "text", "text": "aly"}]}},
         {"response": "Italy"},
     ),
+    "content that is one part": (
+        {"text": None, "message": {"content": {"type": "text", "text": "Italy"}}},
+        {"response": "Italy"},
+    ),
+    "parts without a type, and others than texts": (
+        {"text": None, "message": {"content": [{"text": "It"}, None, "aly", {"type": "image_url"}]}},
+        {"response": "Italy"},
+    ),
+    "no parts": ({"text": None, "message": {"content": []}}, {"response": ""}),
+    "an object that the server has decoded": (
+        {"text": None, "message": {"content": {"type": "city", "name": "Zürich", "is_capital": False}}},
+        {"response": '{"type": "city", "name": "Zürich", "is_capital": false}'},
+    ),
+    "a list that the server has decoded": ({"text": None, "message": {"content": [1, [2]]}}, {"response": "[1, [2]]"}),
+    "a truth value": ({"text": None, "message": {"content": True}}, {"response": "true"}),
+    "a number": ({"text": None, "message": {"content": 42}}, {"response": "42"}),
     "a refusal": (
         {"text": None, "message": {"refusal": "I cannot help."}},
         {"response": "I cannot help.", "refusal": "I cannot help."},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -191,13 +192,27 @@ def _vector(where: str, embedding: Any) -> list[float]:
 
 
 def text_of(content: Any) -> str:
-    """Return message content as text: a string as it is, the text of parts joined, and nothing for None."""
+    """Return message content as text: a string as it is, the text of parts joined, nothing for None.
+
+    What is neither is written as JSON, as a server had it that decoded what its model wrote: an object, ``true``, a number.
+    """
     if isinstance(content, str):
         return content
-    if isinstance(content, list):
-        parts = (part.get("text") if isinstance(part, dict) else part for part in content)
-        return "".join(part for part in parts if isinstance(part, str))
-    return "" if content is None else str(content)
+    is_one_part = isinstance(content, dict) and content.get("type") in ("text", "output_text")
+    parts = [content] if content is None or is_one_part else content
+    if isinstance(parts, list) and all(map(_is_part, parts)):
+        texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+        return "".join(text for text in texts if isinstance(text, str))
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _is_part(content: Any) -> bool:
+    """Whether an item of a list is a part of a content: a text, nothing, or an object with a type or a text."""
+    return (
+        content is None
+        or isinstance(content, str)
+        or (isinstance(content, dict) and bool({"type", "text"} & {*content}))
+    )
 
 
 def _tool_calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
