@@ -35,13 +35,47 @@ OTHER = "--- a/pkg/core.py\n+++ b/pkg/core.py\n@@ -1 +1 @@\n-    return 1\n+    
         PATCH,
         f"I changed it.\n\n```diff\n{PATCH}```\nThat is all.",
         f"<patch>\n{PATCH}</patch>",
+        f"<diff>\n{PATCH}</diff>",
+        f"<patch>\n```diff\n{PATCH}```\n</patch>",
+        f"I changed it.\n<diff>\n{PATCH}\n</diff>\nThat is all.",
+        f"~~~diff\n{PATCH}~~~\n",
         f"First some prose.\n{PATCH}",
+        f"{PATCH}\nThat is all.",
+        f"{PATCH}-- \n2.39.0\n",
+        f"<think>\n```diff\n{OTHER}```\n</think>\n```diff\n{PATCH}```",
+        f"Not this:\n```\n{OTHER}```\nbut this:\n```diff\n{PATCH}```",
+        f"{PATCH}</s>",
         PATCH.replace("6490a65..4fa85d5", "0000000..1111111"),
     ],
-    ids=["bare", "fenced", "tagged", "behind prose", "other commit ids"],
+    ids=[
+        *("bare", "fenced", "tagged", "tagged diff", "tagged and fenced", "tagged among prose", "fenced by tildes"),
+        *("behind prose", "before prose", "with a signature", "behind reasoning", "behind a fence of no language"),
+        *("before the end of the turn", "other commit ids"),
+    ],
 )
 def test_the_reference_patch_resolves_its_issue(response: str) -> None:
     assert SWEBenchResolved().score(EXAMPLE, {"response": response}) == {"patch_files": 1.0, "resolved": 1.0}
+
+
+FENCE_IN_IT = "--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,4 @@\n ```python\n-x\n+y\n+z\n ```\n"
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        FENCE_IN_IT,
+        "--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,3 @@\n-a\n+b\n\n c\n",
+        "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n-a\n+b\n\n",
+        "--- a/x.py\n+++ b/x.py\n@@ ... @@\n-a\n+b\n\n c\n",
+        "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n+c\n\\ No newline at end of file\n",
+    ],
+    ids=["a fence", "a blank line", "a blank line at its end", "a header without counts", "a wrong count"],
+)
+@pytest.mark.parametrize(
+    "around", ["{}", "```diff\n{}```\nDone.", "Here:\n{}```"], ids=["bare", "fenced", "a fence behind it"]
+)
+def test_nothing_of_a_patch_is_lost(patch: str, around: str) -> None:
+    assert patch_of(around.replace("{}", patch)) == patch
 
 
 @pytest.mark.parametrize("response", ["", "I could not find it.", "```python\nx = 1\n```", "--- a\n+++ b\n"])

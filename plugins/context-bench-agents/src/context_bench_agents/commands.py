@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from context_bench.answers import part_answer
 from context_bench.console import say, whole_file
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import open_run
@@ -35,7 +36,7 @@ def predictions(run_file: Path, target: Path, system: str | None) -> int:
             for row in run.rows(labels.index(chosen)):
                 if row.sample or row.response is None:
                     continue
-                patch = patch_of(row.response) or ""
+                patch = patch_of(part_answer(row.response).answer) or ""
                 line = {"instance_id": row.example_id, "model_name_or_path": chosen, "model_patch": patch}
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
                 written += 1

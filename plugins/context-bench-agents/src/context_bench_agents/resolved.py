@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from context_bench.answers import answer_of
 from context_bench.errors import ConfigurationError
 from context_bench.records import Scores
 from context_bench_agents.patches import changes_of, files_of, patch_of
@@ -51,8 +52,8 @@ class SWEBenchResolved:
         Returns:
             ``resolved`` (0.0 or 1.0) where it is known, and ``patch_files`` (0.0 to 1.0) where there is a reference.
         """
-        response, reference = processed.get("response"), original.get("answer")
-        if not isinstance(response, str):
+        response, reference = answer_of(processed), original.get("answer")
+        if response is None:
             return {}
         patch = patch_of(response)
         scores: dict[str, float] = {}
