@@ -147,6 +147,60 @@ def test_two_runs_are_matched_by_the_content_of_their_rows(here: Path, capsys: p
     assert (line["rows"], line["unmatched"]) == (200, 100)
 
 
+class Length:
+    """Scores how long a response is, in a unit."""
+
+    name = "length"
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+
+    def score(self, original: Any, processed: Any) -> dict[str, float]:
+        return {"length": len(processed["response"]) / 100}
+
+
+def test_only_the_evaluator_of_a_score_must_be_the_same(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, version in (("one", "1"), ("two", "2")):
+        both = [Right(), Length(version)]
+        evaluate(Sometimes(name, 0.8, 1), examples(50), both, progress=False, run_file=here / f"{name}.sqlite")
+    [line] = told(capsys, "compare", "one.sqlite", "two.sqlite", "-m", "right")["comparisons"]
+    assert (line["verdict"], line["difference"], line["rows"]) == ("inconclusive", 0.0, 50)
+    [line] = told(capsys, "compare", "one.sqlite", "two.sqlite", "-m", "length")["comparisons"]
+    assert (line["verdict"], "in different versions or with different options" in line["sentence"]) == (
+        "incomparable",
+        True,
+    )
+    assert execute(["compare", "one.sqlite", "two.sqlite", "-m", "right"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"Scored in different ways in the two runs, and not compared here: \S*Length\.", said)
+
+
+def test_headlines_that_are_different_scores_are_incomparable(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, evaluators in (("one", [Right()]), ("two", [Length("1")])):
+        evaluate(Sometimes(name, 0.8, 1), examples(50), evaluators, progress=False, run_file=here / f"{name}.sqlite")
+    [line] = told(capsys, "compare", "one.sqlite", "two.sqlite")["comparisons"]
+    assert line["verdict"] == "incomparable"
+    assert re.search("the score of (even|odd) is length in two.sqlite, and right in one.sqlite", line["sentence"])
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        ("right:min=0.9", r"bad right is 0\.\d+, min 0\.9 \(\S+ to \S+ at 95%, 300 rows\)"),
+        ("right:max-drop=1pp", r"bad right changed by -0\.\d+, max-drop 0\.01 \(\S+ to \S+ at 95%, 300 rows\)"),
+        ("p50:max=100s", r"bad p50 is \S+ s, max 100 s \(\S+ to \S+ s at 95%, 300 rows\)"),
+        ("latency:max-rise=1s", r"bad latency changed by \S+ s, max-rise 1 s \(\S+ to \S+ s at 95%, 300 rows\)"),
+    ],
+    ids=lambda value: value.partition(":")[0] if ":" in value else "",
+)
+def test_a_gate_says_the_rows_and_the_unit_that_it_rests_on(
+    gate: str, words: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["compare", "all.sqlite", "-m", "right", "--gate", gate, "--json"]) in (0, 10)
+    outcomes = json.loads(capsys.readouterr().out)["gates"]
+    assert any(re.fullmatch(words, one["sentence"]) for one in outcomes), outcomes
+
+
 def test_scores_of_different_versions_are_incomparable(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     class Newer(Right):
         version = "2"

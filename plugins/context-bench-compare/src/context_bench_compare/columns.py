@@ -56,6 +56,8 @@ class Column:
         unknown: Rows that were answered, and have no value.
         lower: Numbers of the labels on whose rows less is better.
         directions: Which values are better, by the label of the dataset.
+        givers: Id of the evaluator that gives the values, and the key it gives them under, by the label of the dataset; ``*``
+            for an id that nobody knows.
     """
 
     run: Run
@@ -70,6 +72,7 @@ class Column:
     unknown: int = 0
     lower: tuple[int, ...] = ()
     directions: Mapping[str, str] = Factory(dict)
+    givers: Mapping[str, tuple[str, str]] = Factory(dict)
 
     def passed(self, threshold: float) -> Column:
         """Return the column that says of each row whether it passes, 1.0 or 0.0; more of that is better."""
@@ -115,6 +118,7 @@ def read_columns(
     unknown: Counter[tuple[str, str]] = Counter()
     every = tuple(dict.fromkeys((*metrics, *besides)))
     directions: dict[str, dict[str, str]] = {}
+    givers: dict[str, dict[str, tuple[str, str]]] = {}
     for row in told_of(run, run.rows()):
         place = place_of(row.dataset_number, row.position, row.sample)
         if until is not None and place >= until:
@@ -132,6 +136,7 @@ def read_columns(
                 told = directions.setdefault(metric, {})
                 if row.dataset not in told:
                     told[row.dataset] = "lower" if metric in MEASURES else row.better(metric)
+                    givers.setdefault(metric, {})[row.dataset] = _giver(run, row, metric)
     for metric in metrics:
         if not any(found == metric for _, found in read):
             if metric in known or metric in MEASURES or metric == HEADLINE:
@@ -145,9 +150,21 @@ def read_columns(
             unknown=unknown[system, metric],
             lower=tuple(names[label] for label, better in directions[metric].items() if better == "lower"),
             directions=directions[metric],
+            givers=givers[metric],
         )
         for (system, metric), column in read.items()
     }
+
+
+def _giver(run: Run, row: EvalRow, metric: str) -> tuple[str, str]:
+    key = row.headline or ANY_KEY if metric == HEADLINE else metric
+    if metric in MEASURES:
+        return ANY_KEY, key
+    if key in row.keys:
+        return row.keys[key].evaluator, key
+    told = run.keys((row.dataset_number, row.position, row.slot, row.sample))  # what it declares no keys of, it gave
+    found = [name for known in told for name, values in known.values.items() if key in values]
+    return found[0] if len(found) == 1 else ANY_KEY, key
 
 
 _Read = TypeVar("_Read")

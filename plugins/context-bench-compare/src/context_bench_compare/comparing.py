@@ -11,8 +11,8 @@ from attrs import evolve, frozen
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
 from context_bench_compare.averages import RATIOS, Macro, Ratio, macro_average, ratio_between
-from context_bench_compare.columns import Column, read_columns
-from context_bench_compare.entrants import Entrant, contestants, difference_between, paired_baseline
+from context_bench_compare.columns import MEASURES, Column, read_columns
+from context_bench_compare.entrants import Entrant, contestants, difference_between, paired_baseline, scored_otherwise
 from context_bench_compare.matching import clusters_of, in_common, paired, places_of, values_at
 from context_bench_compare.pareto import Front, front_of
 from context_bench_compare.places import identity_of
@@ -50,6 +50,7 @@ class Line:
         found: What is known of the difference.
         flipped: Ids of the examples that improved and regressed, those of the first few, by which.
         macro: The average over datasets, each with the same weight; None for a slice, and where there is one dataset.
+        others: Ids of the evaluators that scored the two in different ways, and give nothing of this.
     """
 
     system: str
@@ -59,6 +60,7 @@ class Line:
     found: Comparison
     flipped: Mapping[str, tuple[str, ...]]
     macro: Macro | None = None
+    others: tuple[str, ...] = ()
 
 
 @frozen
@@ -219,15 +221,18 @@ def _compared(
     by: Sequence[str],
     anyway: bool,
 ) -> Iterator[tuple[Line, Rules]]:
-    why = None if anyway else difference_between(one, against, metric)
     if ours is None or theirs is None:
         lacking = (one if ours is None else against).name
-        why = f"{lacking} has no value of {metric}"
+        yield (
+            Line(one.name, against.name, metric, ALL_ROWS, incomparable(f"{lacking} has no value of {metric}"), {}),
+            rules,
+        )
+        return
+    why = None if anyway else difference_between(one, against, ours, theirs)
     if why is not None:
         yield Line(one.name, against.name, metric, ALL_ROWS, incomparable(why), {}), rules
         return
-    assert ours is not None
-    assert theirs is not None
+    others = () if anyway or metric in MEASURES else tuple(scored_otherwise(one, against))
     rules = evolve(rules, better=ours.better)
     pairs = paired(ours, theirs, cluster)
     for name, chosen in ((ALL_ROWS, pairs), *(part for one_of in by for part in slices_of(pairs, against.run, one_of))):
@@ -235,7 +240,7 @@ def _compared(
         rules = evolve(rules, better=own or ours.better)
         found = compare(chosen, rules)
         flipped = {which: _ids(against.run, getattr(found, which)) for which in ("improved", "regressed")}
-        yield Line(one.name, against.name, metric, name, found, flipped, _macro(chosen, rules)), rules
+        yield Line(one.name, against.name, metric, name, found, flipped, _macro(chosen, rules), others), rules
 
 
 def _macro(pairs: Pairs, rules: Rules) -> Macro | None:

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import Run
-from context_bench_compare.columns import MEASURES
+from context_bench_compare.columns import ANY_KEY, MEASURES, Column
 
 
 @frozen
@@ -93,21 +93,38 @@ def contestants(runs: Sequence[Run], baseline: str | None) -> tuple[list[Entrant
     return entrants, baseline_of(entrants, baseline)
 
 
-def difference_between(one: Entrant, against: Entrant, metric: str) -> str | None:
-    """Return why the values of two runs mean different things, or None when they do not."""
-    if one.run is against.run or metric in MEASURES:
+def scored_otherwise(one: Entrant, against: Entrant) -> list[str]:
+    """Return the ids of the evaluators that scored two runs in different versions or with different options."""
+    keys = {entry["id"]: entry["key"] for entry in one.run.evaluators}
+    return [
+        str(entry["id"])
+        for entry in against.run.evaluators
+        if entry["id"] in keys and keys[entry["id"]] != entry["key"]
+    ]
+
+
+def difference_between(one: Entrant, against: Entrant, ours: Column, theirs: Column) -> str | None:
+    """Return why the values of two runs mean different things, or None when they do not.
+
+    Of the evaluators only those count that give these values; where nobody knows which, all do.
+    """
+    if one.run is against.run or ours.metric in MEASURES:
         return None
-    keys = {str(entry["id"]): (entry["key"], entry["provenance"]) for entry in one.run.evaluators}
-    for entry in against.run.evaluators:
-        other = keys.get(str(entry["id"]))
-        if other is not None and other[0] != entry["key"]:
+    for label in ours.givers.keys() & theirs.givers.keys():
+        own, other = ours.givers[label][1], theirs.givers[label][1]
+        if own != other:
+            return f"the {ours.metric} of {label} is {own} in {one.run.path}, and {other} in {against.run.path}; name one of them"
+    givers = {giver for column in (ours, theirs) for giver, _ in column.givers.values()}
+    for name in scored_otherwise(one, against):
+        if name in givers or ANY_KEY in givers:
             return (
-                f"{entry['id']} scored the two runs in different versions or with different options. "
+                f"{name} scored the two runs in different versions or with different options. "
                 f"Score one again: context-bench rescore {one.run.path}"
             )
-    ours, theirs = _layout(one), _layout(against)
-    if ours != theirs:
-        return f"{one.name} was asked with layout {ours}, {against.name} with {theirs}; --anyway compares them all the same"
+    ours_layout, theirs_layout = _layout(one), _layout(against)
+    if ours_layout != theirs_layout:
+        told = f"{one.name} was asked with layout {ours_layout}, {against.name} with {theirs_layout}"
+        return f"{told}; --anyway compares them all the same"
     return None
 
 

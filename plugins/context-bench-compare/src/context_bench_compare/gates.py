@@ -17,7 +17,7 @@ from attrs import frozen
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench_compare.columns import MEASURES
-from context_bench_compare.intervals import Interval, TooFew, percent
+from context_bench_compare.intervals import Interval, TooFew, counted, percent
 from context_bench_compare.power import MOST_PRECISE, rows_for_margin
 
 PROJECT_FILE = Path("context-bench.toml")
@@ -166,7 +166,7 @@ def gates_of_table(table: Any) -> list[Gate]:
     return [gate for metric, settings in table.items() for gate in gates_of(metric, settings, f"[gate] {metric}")]
 
 
-def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, rows: int = 0) -> Outcome:
+def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, rows: int = 0, unit: str = "") -> Outcome:
     """Hold a value against ``min`` or ``max``.
 
     Args:
@@ -174,14 +174,18 @@ def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, ro
         value: The run's value.
         interval: Of that value; None where it is exact, such as a sum of costs.
         rows: Rows that it rests on.
+        unit: What it is told in; empty for a score.
     """
     sign = 1.0 if gate.kind == "min" else -1.0
-    told = f"{gate.metric} is {value:.4g}, {gate.kind} {gate.amount:g}"
+    unit = unit and f" {unit}"
+    told = f"{gate.metric} is {value:.4g}{unit}, {gate.kind} {gate.amount:g}{unit}"
     if interval is None:
+        told += f" (sum of {counted(rows, 'row')})"
         return Outcome(gate, MET if sign * (value - gate.amount) >= 0 else MISSED, told)
     if isinstance(interval, TooFew):
         return Outcome(gate, OPEN, f"{told}; {interval.told}")
-    told += f" ({interval.low:.4g} to {interval.high:.4g} at {percent(gate.confidence)})"
+    bounds = f"{interval.low:.4g} to {interval.high:.4g}{unit}"
+    told += f" ({bounds} at {percent(gate.confidence)}, {counted(rows, 'row')})"
     worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
     if sign * (worst - gate.amount) >= 0:
         return Outcome(gate, MET, told)
@@ -201,6 +205,7 @@ def judge_difference(
     deviation: float,
     baseline: float = 1.0,
     size: float = 1.0,
+    unit: str = "",
 ) -> Outcome:
     """Hold a paired difference against ``max-drop`` or ``max-rise``.
 
@@ -212,13 +217,17 @@ def judge_difference(
         deviation: Standard deviation of the differences of single rows.
         baseline: The baseline's value, of which a relative bound is a share.
         size: Largest difference of a row.
+        unit: What it is told in; empty for a score.
+        unit: What it is told in; empty for a score.
     """
     sign = 1.0 if gate.kind == "max-drop" else -1.0
     amount = gate.amount * abs(baseline) if gate.relative else gate.amount
-    told = f"{gate.metric} changed by {difference:+.4g}, {gate.kind} {amount:g}"
+    unit = unit and f" {unit}"
+    told = f"{gate.metric} changed by {difference:+.4g}{unit}, {gate.kind} {amount:g}{unit}"
     if isinstance(interval, TooFew):
         return Outcome(gate, OPEN, f"{told}; {interval.told}")
-    told += f" ({interval.low:+.4g} to {interval.high:+.4g} at {percent(gate.confidence)})"
+    bounds = f"{interval.low:+.4g} to {interval.high:+.4g}{unit}"
+    told += f" ({bounds} at {percent(gate.confidence)}, {counted(rows, 'row')})"
     worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
     if sign * worst >= -amount:
         return Outcome(gate, MET, told)

@@ -12,11 +12,12 @@ from attrs import evolve
 
 from context_bench import EvalRow
 from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.records import REPORTED_CURRENCY
 from context_bench.runs import Run, open_run
 from context_bench_compare.baselines import BASELINES, find_baseline
 from context_bench_compare.columns import ANY_KEY, HEADLINE, MEASURES, Column, read_columns, threshold_of
 from context_bench_compare.entrants import Entrant, baseline_of, difference_between, entrants_of
-from context_bench_compare.gates import MET, MISSED, OPEN, Gate, Outcome, judge_difference, judge_value
+from context_bench_compare.gates import MET, MISSED, OPEN, TIMES, Gate, Outcome, judge_difference, judge_value
 from context_bench_compare.intervals import (
     Clusters,
     Floats,
@@ -107,7 +108,7 @@ def judge(
             else:
                 with open_run(find_baseline(gate.against, folder)) as other:
                     theirs = _theirs(other, one, gate, threshold)
-                    why = difference_between(one, Entrant(theirs.system, other, theirs.system), theirs.metric)
+                    why = difference_between(one, Entrant(theirs.system, other, theirs.system), ours, theirs)
                     if why is not None and not anyway:
                         raise ConfigurationError(f"The gate {gate} cannot be judged against {gate.against}: {why}.")
                     outcomes.append(_against(name, gate, ours, theirs, cluster, growing))
@@ -174,19 +175,28 @@ def _theirs(other: Run, one: Entrant, gate: Gate, threshold: float) -> Column:
 
 
 def _valued(name: Gate, gate: Gate, column: Column, cluster: str | None, growing: Growing | None) -> Outcome:
-    values = column.values
+    values, unit = column.values, _unit_of(gate, column.run)
     if gate.metric in SUMS:
-        return _of_known(judge_value(name, float(values.sum()), None), column.unknown)
+        return _of_known(judge_value(name, float(values.sum()), None, len(values), unit), column.unknown)
     clusters = clusters_of(column.run, column.places, cluster)
     if gate.metric in PERCENTILES:
         share = PERCENTILES[gate.metric]
         interval = _of_percentile((values,), share, clusters, growing, gate.confidence)
-        return judge_value(name, float(np.quantile(values, share)), interval, len(values))
+        return judge_value(name, float(np.quantile(values, share)), interval, len(values), unit)
     is_share = bool(((values >= 0) & (values <= 1)).all())
     datasets = dataset_at(column.places)
     estimate = mean_interval if is_share else _mean_of_any
     interval = interval_over(values, datasets, clusters, growing, gate.confidence, estimate)
-    return judge_value(name, float((values * weights_of(datasets, growing)).mean()), interval, len(values))
+    mean = float((values * weights_of(datasets, growing)).mean())
+    return judge_value(name, mean, interval, len(values), unit)
+
+
+def _unit_of(gate: Gate, run: Run) -> str:
+    """Return what the values of a gate are told in; empty for a score."""
+    if gate.metric == "cost":
+        billed = (system["description"].get("billing", {}) for system in run.systems)
+        return next((str(bill["currency"]) for bill in billed if "currency" in bill), REPORTED_CURRENCY)
+    return "s" if gate.metric in TIMES else "tokens" if gate.metric in MEASURES else ""
 
 
 def _mean_of_any(values: Floats, clusters: Clusters | None, confidence: float) -> Interval | TooFew:
@@ -216,7 +226,7 @@ def _against(
     pairs = paired(ours, theirs, cluster)
     if not len(pairs.ours):
         raise ConfigurationError(f"{ours.run.path} and its baseline {theirs.run.path} have no row in common.")
-    found = _judged(name, gate, pairs, growing)
+    found = _judged(name, gate, pairs, growing, _unit_of(gate, ours.run))
     if gate.metric in SUMS:
         found = _of_known(found, ours.unknown + theirs.unknown)
     if not pairs.unmatched:
@@ -228,25 +238,25 @@ def _left_out(unmatched: int) -> str:
     return f"{counted(unmatched, 'row')} without a counterpart {'is' if unmatched == 1 else 'are'} left out"
 
 
-def _judged(name: Gate, gate: Gate, pairs: Pairs, growing: Growing | None) -> Outcome:
+def _judged(name: Gate, gate: Gate, pairs: Pairs, growing: Growing | None, unit: str) -> Outcome:
     mine, other = pairs.ours, pairs.theirs
     if gate.metric in PERCENTILES:
         share = PERCENTILES[gate.metric]
         interval = _of_percentile((mine, other), share, pairs.clusters, growing, gate.confidence)
         base = float(np.quantile(other, share))
         difference = float(np.quantile(mine, share)) - base
-        return judge_difference(name, difference, interval, len(mine), float("nan"), base)
+        return judge_difference(name, difference, interval, len(mine), float("nan"), base, unit=unit)
     differences = mine - other
     if gate.metric in SUMS and not gate.relative:
         total = float(differences.sum())
         exact = Interval(total, total, "exact", gate.confidence)
-        return judge_difference(name, total, exact, len(mine), 0.0)
+        return judge_difference(name, total, exact, len(mine), 0.0, unit=unit)
     datasets = np.zeros(len(mine), dtype=np.int64) if pairs.datasets is None else pairs.datasets
     estimate = partial(difference_interval, measured=pairs.measured)
     interval = interval_over(differences, datasets, pairs.clusters, growing, gate.confidence, estimate)
     deviation = standard_error(differences, pairs.clusters) * math.sqrt(len(differences))
     found, base = (float((values * weights_of(datasets, growing)).mean()) for values in (differences, other))
-    return judge_difference(name, found, interval, len(mine), deviation, base, pairs.largest)
+    return judge_difference(name, found, interval, len(mine), deviation, base, pairs.largest, unit)
 
 
 def _of_percentile(

@@ -67,6 +67,8 @@ def sentences(lines: Sequence[Line]) -> list[str]:
         if found.unmatched:
             verbs = ("has", "is") if found.unmatched == 1 else ("have", "are")
             told.append(f"  {counted(found.unmatched, 'row')} {verbs[0]} no counterpart and {verbs[1]} left out.")
+        if line.others and line.slice == ALL_ROWS:
+            told.append(f"  Scored in different ways in the two runs, and not compared here: {', '.join(line.others)}.")
         for which, count in (("regressed", len(found.regressed)), ("improved", len(found.improved))):
             names = line.flipped.get(which, ())
             if names and line.slice == ALL_ROWS:
