@@ -321,7 +321,28 @@ NONE: list[tuple[str, float | None]] = [
         "On a scale of 1 to 5",
         "Please provide a rating from 1 to 5.",
         "<think>Rating: 4",
+        "Rating: 1 2 3 [4] 5",
+        "Rating: 1, 2, 3, **4**, 5",
+        "Rating: 1/2/3/4/5",
+        "Rating: 1 | 2 | 3 | X | 5",
+        "Score: 3; 4",
+        "Rating: 3 and 4",
+        "Rating: 2 -> 4",
+        "Rating: 2 → 4.",
+        "Rating: ~~2~~ 4",
+        "Rating: 2, revised to 4",
+        "Rating: 2. Actually, 4.",
     )
+]
+NUMBERS_BEHIND_A_RATING: list[tuple[str, float | None]] = [
+    ("Rating: 4, 5 facts right", 4),
+    ("Rating: 4 5 facts are right", 4),
+    ("Rating: 4. 5 facts are right.", 4),
+    ("Rating: 3, 4 with fixes", 3),
+    ("1. Rating: 4 2. Reason: short", 4),
+    ("Rating: 4 4", 4),
+    ("Rating: 4 (2024)", 4),
+    ("Rating: 4\n5", 4),
 ]
 FRACTIONS_AND_SUMS: list[tuple[str, float | None]] = [
     ("I would give it two stars out of five.", 2),
@@ -342,7 +363,7 @@ FRACTIONS_AND_SUMS: list[tuple[str, float | None]] = [
     ("\\(4\\)", 4),
     ("I'd rate it 4️⃣", 4),
 ]
-REPLIES = PLAIN + MARKED + LABELLED + STATED + AMONG_OTHERS + JSON + NONE + FRACTIONS_AND_SUMS
+REPLIES = PLAIN + MARKED + LABELLED + STATED + AMONG_OTHERS + JSON + NONE + FRACTIONS_AND_SUMS + NUMBERS_BEHIND_A_RATING
 
 
 @pytest.mark.parametrize(("reply", "rating"), REPLIES, ids=[repr(reply)[:60] for reply, _ in REPLIES])
@@ -381,6 +402,7 @@ WHY = [
     ("Rating: 8/10", "the judge gave 8 out of 10 on another scale than 1 to 5"),
     ("Rating: 80%", "the judge gave 80 percent, not a rating from 1 to 5"),
     ("Rating: 3-4", "the judge could not decide between 3 and 4"),
+    ("Rating: 2 -> 4", "the judge gave 2 and 4 where one rating belongs"),
     ("Accuracy: 3/5\nStyle: 5/5", "the judge gave several ratings (3, 5) and no overall one"),
     ("I'm sorry, I can't.", "the judge gave no rating: \"I'm sorry, I can't.\""),
     ('{"rating": null}', "the judge gave None as its rating"),

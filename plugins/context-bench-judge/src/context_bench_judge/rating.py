@@ -33,6 +33,12 @@ _NAMES = [
     "stars",
     "value",
 ]
+_ANOTHER = re.compile(  # what makes of "Rating: 2 -> 4" and "Rating: 1 2 3 [4] 5" more than one number
+    r"[ \t]*[\])\"']*[ \t]*(?:[,;|/&]|->|=>|→|and\b|[.,;(]?[ \t]*(?:no|wait|actually|correct(?:ion|ed)|revised|changed|raised|"
+    r"lowered|updated)\b[^\d\n]{0,12})?[ \t]*[\[(\"']*(?P<number>\d+(?:\.\d+)?)[\])\"']*"
+    r"(?=\.?[ \t]*(?:\n|\Z)|[ \t]*(?:[,;|/&]|->|=>|→|and\b|[\[(]?\d))",
+    re.IGNORECASE,
+)
 _STARS = re.compile(r"[★⭐🌟](?:[\s\ufe0f]?[★⭐🌟]){0,9}(?:[\s\ufe0f]?☆){0,9}")
 
 
@@ -67,8 +73,17 @@ def _in_words(reply: str, scale: Scale) -> Mention | None:
         if form.is_weak and len({mention.number for mention in stated}) > 1:
             numbers = ", ".join(f"{mention.number:g}" for mention in stated[:8])
             raise UnreadableReply(f"the judge gave several ratings ({numbers}) and no overall one")
+        _check_alone(stated[-1], scale)
         return _settled(stated[-1], found)
     return None
+
+
+def _check_alone(stated: Mention, scale: Scale) -> None:
+    """Refuse the first of several numbers that stand where one rating was asked for."""
+    another = _ANOTHER.match(stated.tail) if stated.highest is None else None
+    other = float(another["number"]) if another else stated.number
+    if other != stated.number and scale.low <= other <= scale.high:
+        raise UnreadableReply(f"the judge gave {stated.number:g} and {other:g} where one rating belongs")
 
 
 def _settled(stated: Mention, found: Sequence[Mention]) -> Mention:
