@@ -235,6 +235,64 @@ def test_a_reader_can_answer_in_its_place() -> None:
         ask(upstream.url, "/v1/chat/completions", BODIES["/v1/chat/completions"])
 
 
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+USE = {"type": "tool_use", "id": "t", "name": "read", "input": {"a": "\u00e9"}}
+CALL = {"id": "t", "type": "function", "function": {"name": "read", "arguments": '{"a": 1}'}}
+CUSTOM = {"id": "u", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
+
+PASSED_ON: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "an image in a result": (
+        "messages",
+        [
+            {"role": "user", "content": [IMAGE, {"type": "text", "text": "why?"}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]},
+            {"role": "assistant", "content": [USE]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [IMAGE]}]},
+        ],
+    ),
+    "calls of every form": (
+        "chat",
+        [
+            {"role": "developer", "content": "s"},
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]},
+            {"role": "assistant", "content": None, "tool_calls": [CALL, CUSTOM]},
+            {"role": "tool", "tool_call_id": "t", "content": "r"},
+            {"role": "tool", "tool_call_id": "u", "content": "r"},
+            {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+            {"role": "function", "name": "f", "content": "r"},
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("dialect", "said"), PASSED_ON.values(), ids=list(PASSED_ON))
+def test_what_is_passed_on_as_it_came_tells_what_the_session_told(dialect: str, said: list[dict[str, Any]]) -> None:
+    """A picture was no text in one of the two: a proxy that changed nothing lost the cache behind it."""
+    sessions = pytest.importorskip("context_bench_sessions.formats.chat", reason="reads the session itself")
+    assert messages_of(dialect, {"messages": said}) == list(sessions.session_of("s", said, {}).messages)
+
+
+def test_calls_at_once_are_one_turn_of_responses() -> None:
+    items = [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+        {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"},
+        {"type": "custom_tool_call", "call_id": "b", "name": "sh", "input": "ls"},
+        {"type": "function_call_output", "call_id": "a", "output": [{"type": "input_text", "text": "r"}]},
+        {"type": "custom_tool_call_output", "call_id": "b", "output": "r"},
+    ]
+    [turn, *results] = messages_of("responses", {"input": items})
+    assert (turn["content"], [one["id"] for one in turn["tool_calls"]]) == ("I look.", ["a", "b"])
+    assert [(one["role"], one["tool_call_id"], one["content"]) for one in results] == [
+        ("tool", "a", "r"),
+        ("tool", "b", "r"),
+    ]
+
+
+def test_a_role_that_no_provider_knows_stays_as_it_was_sent() -> None:
+    body = {"messages": [{"role": "summary", "content": [{"type": "text", "text": "so far"}]}]}
+    assert messages_of("chat", body) == [{"role": "summary", "content": "so far"}]
+
+
 def test_responses_and_blocks_are_read_as_messages() -> None:
     call = {"id": "t", "name": "read", "arguments": '{"a": 1}'}
     blocks = [

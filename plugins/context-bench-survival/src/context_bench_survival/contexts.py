@@ -51,4 +51,17 @@ def canonical(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
         isinstance(message.get("content"), str) for message in messages
     ):
         return [dict(message) for message in messages]
-    return list(session_of("", messages, {}).messages)
+    return provider_messages(messages)
+
+
+def provider_messages(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Return messages of either provider in the canonical form, as the readers of sessions do; a role that is none stays one."""
+    session = session_of("", messages, {})
+    roles = [str(messages[number]["role"]) for number in session.origins]
+    return [
+        dict(message) if role in _ROLES else {**message, "role": role}
+        for message, role in zip(session.messages, roles, strict=True)
+    ]
+
+
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
