@@ -55,6 +55,8 @@ WRAPPINGS: dict[str, str] = {
     "the whole prompt, and words behind it": f"{ADD.prompt}{BODY}\n\nExplanation: it is the sum.",
     "the whole prompt, and a fence that was opened in it": f"{ADD.prompt}{BODY}```\n\nExplanation: it is the sum.",
     "a fence that was opened in the prompt, and a word": f"{FUNCTION}```\nNote: done",
+    "a word above a function": f"python\n{FUNCTION}",
+    "a word above the whole prompt": f"Solution\n\n{ADD.prompt}{BODY}",
     "a helper, the function, and words behind them": f"def helper(a):\n    return a\n\n{FUNCTION}\nNote: it is the sum of two.",
     "the marks of Code Llama": f"[PYTHON]\n{FUNCTION}[/PYTHON]\nThis is it.",
     "the marks of Code Llama on one line": f"Sure: [PYTHON] {FUNCTION}[/PYTHON]",
@@ -109,6 +111,14 @@ def test_a_problem_told_in_words_takes_functions_in_every_wrapping(name: str) ->
     fit = find_solution(part_answer(WRAPPINGS[name]).answer, NO_PROMPT)
     assert fit is not None
     assert function_of(fit.sources, "add") == function_of((FUNCTION,), "add")
+
+
+@pytest.mark.parametrize("name", ["a word above a function", "a word above the whole prompt"])
+def test_a_word_above_a_function_is_not_run(name: str) -> None:
+    fit = find_solution(WRAPPINGS[name], ADD)
+    assert fit is not None
+    statements = [statement for source in fit.sources for statement in ast.parse(source).body]
+    assert not any(isinstance(each, ast.Expr) and isinstance(each.value, ast.Name) for each in statements)
 
 
 HUMANEVAL_FORMS: dict[str, Callable[[str, str, str], str]] = {

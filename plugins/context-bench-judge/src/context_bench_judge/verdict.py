@@ -34,13 +34,18 @@ _TIE = (
     r"\bno (?:clear|real) (?:winner|difference)\b|\bboth\b[^.\n]{0,40}\b(?:equal|same|identical)\b)"
 )
 _BETTER = (
-    r"(?i:better|best|superior|stronger|preferable|preferred|the winner|wins?\b|outperforms|"
+    r"(?i:better|best|superior|stronger|preferable|preferred|the winner|wins?\b|outperforms|beats|surpasses|edges out|"
     r"more (?:accurate|helpful|correct|complete))"
 )
 _WORSE = r"(?i:worse|worst|inferior|weaker|less (?:accurate|helpful|correct|complete)|loses)"
 _IS = (
     r"(?:\s{1,9}(?i:is|was|seems|appears|looks|would be|as))?"
-    r"(?:\s{1,9}(?i:to be|clearly|slightly|much|far|significantly|overall|the|a|thus|therefore|also)){0,9}\s{1,9}"
+    r"(?:\s{1,9}(?i:to be|(?!hardly|barely|scarcely|rarely)[a-z]{1,20}ly|much|far|overall|the|a|thus|therefore|also),?){0,9}"
+    r"\s{1,9}"
+)
+_OF_SIDE = (
+    r"\b(?:(?i:output|response|assistant|model|option|candidate|system|version)\s{1,9})?(?P<side>[AB12])'s\s{1,9}"
+    r"(?i:output|response|answer|summary|text|reply|one)"
 )
 _PREFERRED = (
     r"(?i:verdict|winner|better(?: (?:one|output|response|answer|summary|choice|option))?|best|preference|choice|prefer|"
@@ -49,11 +54,14 @@ _PREFERRED = (
 _IN_BRACKETS = (
     (re.compile(r"\[\[\s*(?P<side>[AB])\s*(?P<sign>>{1,2}|<{1,2}|=)\s*[AB]\s*\]\]"), "sign"),
     (re.compile(r"\[\[\s*(?:(?i:output|response|answer|assistant)\s*)?\(?(?P<side>[ABab12])\)?\s*\]\]"), "side"),
+    (re.compile(r"\\boxed\s*\{\s*(?:\\text\s*\{\s*)?(?P<side>[AB])\b"), "side"),
     (re.compile(r"\[\[\s*(?i:c|tie|draw|equal|same|both|neither)\s*\]\]"), "tie"),
 )
 _IN_WORDS = (
     (re.compile(_SIDE + _IS + _BETTER), "side"),
     (re.compile(_SIDE + _IS + _WORSE), "other side"),
+    (re.compile(_OF_SIDE + _IS + _BETTER), "side"),
+    (re.compile(_OF_SIDE + _IS + _WORSE), "other side"),
     (
         re.compile(
             rf"\b{_PREFERRED}\W{{0,20}}(?:\s{{0,9}}(?i:is|as|the|to be|for|of the two|:|=|->)){{0,9}}\W{{0,20}}{_SIDE}"
@@ -70,10 +78,18 @@ _IN_WORDS = (
     (re.compile(_TIE), "tie"),
 )
 _WHOLE = re.compile(
-    rf"[\s\"']*(?:{_SIDE}|(?P<letter>[ab])|(?P<tie>(?i:tie|draw|equal|both|neither|a tie|c)))[\s\"'.!]*"
+    rf"[\s\"']*(?:{_SIDE}|(?P<letter>[ab12])|(?P<side_sign>[AB])\s*(?P<sign>>>?|<<?|=)\s*[AB]"
+    r"|(?P<tie>(?i:tie|draw|equal|both|neither|a tie|c)))[\s\"'.!]*"
 )
 _BEGINS = re.compile(r"[\s\"'\[(]{0,9}(?P<side>[AB])\b(?!')[\])\"']{0,3}\s{0,3}(?:[.,;:\n]|- )")
-_NEGATED = re.compile(r"\b(?:not|n't|neither|if|whether|which|why)\b[^.;\n]{0,30}$", re.IGNORECASE)
+_CLAUSE = re.compile(r"\b(?:but|however|yet|so|therefore|thus|hence)\b", re.IGNORECASE)
+_NEGATED = re.compile(
+    r"(?:\b(?:not|neither|nor|hard to (?:say|tell)|difficult to (?:say|tell))|n't)\b[^.,:;\n]{0,30}$"
+    r"|\b(?:if|whether|which|why)\b[^.;\n]{0,30}$|\b(?:than|instead of|unlike)\s{1,9}$",
+    re.IGNORECASE,
+)
+_WOULD = re.compile(r"\bwould be\b", re.IGNORECASE)
+_CONDITION = re.compile(r"\s{1,9}(?:if|had|were|unless)\b", re.IGNORECASE)
 
 
 def read_verdict(reply: str) -> Verdict:
@@ -99,6 +115,8 @@ def _whole(text: str) -> Verdict | None:
     match = _WHOLE.fullmatch(text)
     if match is None:
         return None
+    if match["sign"]:
+        return _verdict(match, "sign")
     return "tie" if match["tie"] else _side(match)
 
 
@@ -119,12 +137,20 @@ def _stated(text: str) -> Verdict | None:
             (match.end(), match, meaning)
             for form, meaning in forms
             for match in form.finditer(text)
-            if meaning == "tie" or not _NEGATED.search(text[max(0, match.start() - 40) : match.start()])
+            if not _is_taken_back(match)
         ]
         if found:
             _, match, meaning = max(found, key=lambda one: one[0])
             return _verdict(match, meaning)
     return None
+
+
+def _is_taken_back(match: re.Match[str]) -> bool:
+    """Whether what stands before a verdict denies or asks it, or what follows makes it a condition."""
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    if _NEGATED.search(_CLAUSE.split(before)[-1]):
+        return True
+    return _WOULD.search(match[0]) is not None and _CONDITION.match(match.string, match.end()) is not None
 
 
 def _verdict(match: re.Match[str], meaning: str) -> Verdict:
@@ -139,7 +165,7 @@ def _verdict(match: re.Match[str], meaning: str) -> Verdict:
 
 def _side(match: re.Match[str]) -> Verdict:
     named = match.groupdict()
-    letter = next(named[name] for name in ("side", "side_", "side__", "letter") if named.get(name))
+    letter = next(named[name] for name in ("side", "side_", "side__", "letter", "side_sign") if named.get(name))
     return "A" if letter in "Aa1" else "B"
 
 

@@ -56,6 +56,9 @@ def fit_body(code: str, problem: Problem, must_return: bool = False, may_lack_en
     """
     if not problem.prompt or not code.strip():
         return None
+    whole = parse(outdented(code))
+    if whole is not None and _begins_with_talk(whole.body):
+        return None  # behind the prompt a word stands by itself, and a function below it is no body
     for variant, is_cut in _continuations(code, problem.prompt):
         tree = parse(variant)
         body = _last_body(tree, problem.names) if tree else None
