@@ -23,7 +23,7 @@ from context_bench.cli import commands
 from context_bench.cli.commands import flag_values, open_catalog, together
 from context_bench.console import Screen, say, styled, tell, warn, whole_file, write_json
 from context_bench.errors import ConfigurationError, MetricError, PluginError, UnknownNameError
-from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix
+from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
 from context_bench.plugins.loading import attempted, build, load, read_options, unfit
 from context_bench.plugins.settings import LOCK_FILE, load_project
 from context_bench.plugins.wiring import DatasetPlan, Explanation, broken_plugins
@@ -240,7 +240,11 @@ def idle(catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str,
         owners[f"--prefix {prefix}"] = catalog.named("evaluators", prefix.partition("=")[0])
     for given, found in owners.items():
         if not any((one.kind, one.id) in used for one in found):
-            names = [one.name for one in found if one.kind != "flags"]
+            others = [one for one in found if one.kind != "flags"]
+            names = [
+                one.name if one.state == OK else f"{one.name}, which {stated(one.state)}: {one.reason}"
+                for one in others
+            ]
             told = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
             yield f"{given} is given, but nothing in this run takes it: it is for {told}. Leave it out, or add one."
 

@@ -37,6 +37,7 @@ from context_bench.plugins.installed import (
     is_name,
     is_target,
     missing_requirements,
+    normalise,
     path_sources,
     read_small_file,
 )
@@ -143,10 +144,11 @@ def _components(
     used = (trusted or every)[0]
     distribution = Distribution(name, used.version, used.folder, used.editable_source())
     distribution, verdict = _judge_copies(distribution, trusted)
-    verdict = verdict or _judge_requirements(used, installed)
+    verdict = verdict or _judge_name(used) or _judge_requirements(used, installed)
     packages: dict[str, _Package] = {}
     found: dict[tuple[str, str], tuple[str, _Package]] = {}
-    for kind, point, target in used.entry_points():
+    told = [copy for copy in trusted if verdict] or [used]  # what is in conflict is told whoever brings it
+    for kind, point, target in (point for copy in told for point in copy.entry_points()):
         package = target.partition(":")[0].strip().partition(".")[0]
         if package not in packages:
             packages[package] = _look_at(package, distribution, used, sources)
@@ -233,6 +235,14 @@ def _judge_copies(distribution: Distribution, trusted: list[Copy]) -> tuple[Dist
     return distribution._replace(warnings=(twice,)), None
 
 
+def _judge_name(used: Copy) -> Verdict | None:
+    """Return what is wrong where METADATA, which says what an installer installed, and its folder name two distributions."""
+    said = used.header("Name")
+    if not said or normalise(said) == used.name:
+        return None
+    return INVALID, f"its METADATA is that of {said[:80]!r}", f"remove {used.place}: no installer made it"
+
+
 def _judge_requirements(used: Copy, installed: Mapping[str, object], extra: str | None = None) -> Verdict | None:
     try:
         missing = missing_requirements(used, installed, extra)
@@ -260,8 +270,8 @@ def _look_at(package: str, distribution: Distribution, copy: Copy, sources: list
     seen = _Package(package, exists, distribution)
     sources += [place for place in (os.path.join(place, package) for place in sys.path) if os.path.isdir(place)]
     own = [place for place in places if copy.owns(package, place)]
-    if places and not own:
-        return seen._replace(elsewhere=places[0])
+    if exists and not own:
+        return seen._replace(elsewhere=places[0] if places else "the interpreter itself")
     for folder in own:
         path = os.path.join(folder, FILE_NAME)
         sources += [folder, path]

@@ -32,7 +32,7 @@ def is_target(value: str) -> bool:
 
 def is_name(text: str) -> bool:
     """Whether a text can be the name of a component or a distribution, in whose remedy it stands as a word of a command."""
-    return text[:1].isalnum() and all(letter.isalnum() or letter in "-_." for letter in text)
+    return text.isascii() and text[:1].isalnum() and all(letter.isalnum() or letter in "-_." for letter in text)
 
 
 class Copy(NamedTuple):

@@ -139,7 +139,8 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
     if not isinstance(body, dict):
         faults.append(f"{path}: expected a table, got {fields.kind_of(body)}")
         return Facts(kind, name)
-    if not (name[:1].isalpha() and name == name.lower() and name.replace("-", "").replace(".", "").isalnum()):
+    letters = name.replace("-", "").replace(".", "")
+    if not (name.isascii() and name[:1].isalpha() and name == name.lower() and letters.isalnum()):
         faults.append(f"{path}: a component name is lower-case letters, digits, '-' and '.', and starts with a letter")
     table = Table(path, body, faults, warnings)
     has_card = kind == "datasets" and "card" in body
