@@ -177,3 +177,48 @@ def test_without_hooks_pluggy_is_never_imported(site: Any, process: Run) -> None
     site.basics()
     (site.folder / "pluggy.py").write_text("raise RuntimeError('nobody asked for me')")
     assert process("run", "-s", "echo", "-d", "toy", "-q").code == 0
+
+
+ADJUSTED = {
+    "another dataset": (
+        "evolve(plan, dataset=evolve(plan.dataset, label='other'))",
+        "a plan of another dataset or of oth",
+    ),
+    "no decisions": ("evolve(plan, decisions=())", "a plan of another dataset or of other evaluators"),
+    "decisions that are none": ("evolve(plan, decisions=(1, 2))", "a plan of another dataset or of other evaluators"),
+    "None for decisions": ("evolve(plan, decisions=None)", "a plan of another dataset or of other evaluators"),
+    "numbers": ("7", "int, not a plan"),
+    "a headline of nobody's": (
+        "evolve(plan, headline='nope')",
+        "a plan with the headline 'nope', which none of its eva",
+    ),
+    "a headline that is no text": (
+        "evolve(plan, headline=7)",
+        "a plan with the headline 7, which none of its evaluators gi",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ADJUSTED)
+def test_a_plan_that_is_none_switches_its_hook_off_and_the_run_goes_on(
+    case: str, site: Any, context_bench: Run
+) -> None:
+    made, told = ADJUSTED[case]
+    body = ADJUST[: ADJUST.index("        decisions = [")] + f"        return {made}\n"
+    add_hook(site, body)
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--hook", "hook")
+    assert f"The hook acme-hook/hook is switched off: adjust_wiring returned {told}" in done.err
+    assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "one": 1.0}
+
+
+def test_a_hook_that_takes_the_headline_out_leaves_another_one(site: Any, context_bench: Run) -> None:
+    site.basics()
+    site.evaluator("acme-two", "two", wire='[{ datasets = ["toy"] }]')
+    code = ADJUST.replace("bench-basics/exact", "acme-two/two")
+    site.add("acme-out", code=code, manifest=MANIFEST.format(implements='["adjust_wiring"]'), entry_points=OUT)
+    run = ("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")
+    assert json.loads(context_bench(*run).out)["rows"][0]["headline"] == "two"
+    assert json.loads(context_bench(*run, "--hook", "hook").out)["rows"][0]["headline"] == "exact"
+
+
+OUT = {"hooks": {"hook": "acme_out"}}

@@ -14,8 +14,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
+from context_bench.errors import message_of
 from context_bench.plugins.catalog import OK, Catalog, Component
 from context_bench.plugins.loading import try_load
+from context_bench.plugins.wiring import with_headline
 
 if TYPE_CHECKING:
     from context_bench.plugins.wiring import DatasetPlan
@@ -93,14 +95,12 @@ class Hooks:
 
     def adjust_wiring(self, plan: DatasetPlan) -> DatasetPlan:
         """Let each hook replace a plan in turn, in the order of their canonical ids."""
-        from context_bench.plugins.wiring import DatasetPlan
-
         for hook in self._implementations("adjust_wiring"):
             adjusted = self._call(hook, {"plan": plan})
-            if isinstance(adjusted, DatasetPlan):
-                plan = adjusted
+            if adjusted is not None and (fault := _misfit(plan, adjusted)):
+                self._switch_off(hook.plugin_name, f"adjust_wiring returned {fault}")
             elif adjusted is not None:
-                self._switch_off(hook.plugin_name, f"adjust_wiring returned {type(adjusted).__name__}, not a plan")
+                plan = with_headline(adjusted)
         return plan
 
     def _implementations(self, name: str) -> list[Any]:
@@ -121,7 +121,7 @@ class Hooks:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit too
-            self._switch_off(component.id, f"registering it raised {type(error).__name__}: {error}")
+            self._switch_off(component.id, f"registering it raised {type(error).__name__}: {message_of(error)}")
 
     def _call(self, hook: Any, arguments: Mapping[str, Any]) -> Any:
         try:
@@ -130,7 +130,7 @@ class Hooks:
             raise
         except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit too
             name = hook.function.__name__.removeprefix(f"{PROJECT}_")
-            self._switch_off(hook.plugin_name, f"{name} raised {type(error).__name__}: {error}")
+            self._switch_off(hook.plugin_name, f"{name} raised {type(error).__name__}: {message_of(error)}")
             return None
 
     def _switch_off(self, name: str, why: str) -> None:
@@ -169,6 +169,18 @@ def described_hooks(components: Iterable[Component]) -> dict[str, dict[str, Any]
         }
         for component in components
     }
+
+
+def _misfit(plan: DatasetPlan, adjusted: Any) -> str | None:
+    """Return what is wrong with what a hook made of a plan; None where nothing is."""
+    if type(adjusted) is not type(plan):
+        return f"{type(adjusted).__name__}, not a plan"
+    ids = [getattr(one, "evaluator", None) for one in adjusted.decisions or ()]
+    if adjusted.dataset != plan.dataset or sorted(map(str, ids)) != sorted(one.evaluator for one in plan.decisions):
+        return "a plan of another dataset or of other evaluators"
+    if adjusted.headline not in (None, plan.headline, *(key for one in adjusted.wired for key in one.keys)):
+        return f"a plan with the headline {adjusted.headline!r}, which none of its evaluators gives"
+    return None
 
 
 def _manager() -> Any:

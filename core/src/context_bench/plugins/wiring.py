@@ -164,6 +164,18 @@ class DatasetPlan:
         }
 
 
+def changes_of_plan(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what rows that were scored by a plan and rows that are scored by a later one do not have in common."""
+    for name, facts in before["evaluators"].items():
+        found = now["evaluators"].get(name)
+        if found is None:
+            yield f"{name} is gone"
+        elif found.get("version") != facts.get("version"):
+            yield f"{name} has version {found.get('version')} in place of {facts.get('version')}"
+    if before["headline"] not in (None, now["headline"]):
+        yield f"the headline is {now['headline']!r} in place of {before['headline']!r}"
+
+
 @frozen
 class Explanation:
     """What a run would use: the wiring of its datasets, every evaluator with its reason, and its hooks.
@@ -393,6 +405,13 @@ def find_headline(dataset: DatasetFacts, decisions: Sequence[Decision]) -> str |
         return FALLBACK_HEADLINE
     first = min(with_primary, key=lambda d: (-d.rank, d.evaluator), default=None)
     return first.primary if first is not None else None
+
+
+def with_headline(plan: DatasetPlan) -> DatasetPlan:
+    """Return a plan whose headline is one that its evaluators give."""
+    if plan.headline is None or any(plan.headline in decision.keys for decision in plan.wired):
+        return plan
+    return evolve(plan, headline=find_headline(plan.dataset, plan.decisions))
 
 
 def check_headline(plan: DatasetPlan, choice: Choice) -> list[str]:
