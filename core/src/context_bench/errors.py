@@ -30,6 +30,14 @@ class ContextBenchError(Exception):
     exit_code = 2
 
 
+def message_of(error: BaseException) -> str:
+    """Return what an error says, whoever wrote its class."""
+    try:
+        return "".join(str(error))  # no text of a kind of its own
+    except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - of somebody else's class
+        return f"its message cannot be read: {type(error).__name__}.__str__ failed"
+
+
 class ConfigurationError(ContextBenchError):
     """An option, a value or a combination of them cannot work."""
 

@@ -32,6 +32,7 @@ from context_bench.errors import (
     UnknownNameError,
     UnstorableError,
     did_you_mean,
+    message_of,
 )
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, of_suffix
 from context_bench.plugins.loading import load, read_options, unfit
@@ -179,23 +180,33 @@ def system_identity(catalog: Catalog, system: Any, run: str, slot: int) -> tuple
     adapter = component.id if component else f"{type(own).__module__}.{type(own).__qualname__}"
     told = component.edition if component else edition(str(getattr(system, "version", "")))
     description: dict[str, Any] = {"adapter": adapter, **told}
-    fingerprint = getattr(system, "fingerprint", None)
-    if fingerprint is None:
+    parameters = fingerprint_of(system, f"system {system.name}")
+    if parameters is None:
         return unshared_key(run, slot), False, description
     try:
-        parameters = fingerprint() if callable(fingerprint) else fingerprint
-    except Exception as error:
-        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
-        raise ConfigurationError(f"System {system.name} cannot be used: {kind}{error}") from error
-    if not isinstance(parameters, Mapping):
-        raise ConfigurationError(
-            f"The fingerprint of system {system.name} is {type(parameters).__name__}, not a mapping."
-        )
-    try:
         key = system_key(adapter, told["version"], parameters)
-    except UnstorableError as error:
+    except (UnstorableError, RecursionError) as error:
         raise ConfigurationError(f"The fingerprint of system {system.name}: {error}") from error
     return key, True, description | {"fingerprint": dict(parameters)}
+
+
+def fingerprint_of(thing: Any, who: str) -> Mapping[str, Any] | None:
+    """Return what a system or an evaluator says of itself that can change what it gives; None where it says nothing.
+
+    Raises:
+        ConfigurationError: That is no mapping, or saying it failed.
+    """
+    found = getattr(thing, "fingerprint", None)
+    if found is None:
+        return None
+    try:
+        found = found() if callable(found) else found
+    except (Exception, SystemExit, GeneratorExit) as error:
+        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+        raise ConfigurationError(f"{who[0].upper()}{who[1:]} cannot be used: {kind}{message_of(error)}") from error
+    if not isinstance(found, Mapping):
+        raise ConfigurationError(f"The fingerprint of {who} is {type(found).__name__}, not a mapping.")
+    return found
 
 
 def system_reads(catalog: Catalog, system: Any) -> tuple[str, ...] | None:
@@ -507,7 +518,7 @@ def _load(
     except ContextBenchError:
         raise
     except (OSError, ValueError, TypeError) as error:
-        raise DatasetError(hide(f"Dataset {component.name} cannot be read: {error}")) from error
+        raise DatasetError(hide(f"Dataset {component.name} cannot be read: {message_of(error)}")) from error
 
 
 def as_transformer(built: Any) -> Any:
@@ -550,7 +561,7 @@ def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str |
                 raise
             except Exception as error:
                 raise DatasetError(
-                    f"The {name} of a dataset cannot be told: {type(error).__name__}: {error}"
+                    f"The {name} of a dataset cannot be told: {type(error).__name__}: {message_of(error)}"
                 ) from error
         if isinstance(found, str | int) and not isinstance(found, bool) and str(found):
             return str(found)[:_LONGEST]

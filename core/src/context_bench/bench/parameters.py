@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import Factory, asdict, evolve, field, fields_dict, frozen
 
-from context_bench.errors import ConfigurationError, ContextBenchError, UnknownNameError
+from context_bench.errors import ConfigurationError, ContextBenchError, UnknownNameError, message_of
 from context_bench.plugins.settings import PROJECT_FILE
 from context_bench.secrecy import Secrecy, secret_values, secrets_in, without_secrets
 
@@ -635,7 +635,7 @@ def hushed(catalog: Catalog, request: Request) -> Iterator[None]:
     try:
         yield
     except ContextBenchError as error:
-        error.args = (secrecy_of(catalog, request).of(str(error)),)
+        error.args = (secrecy_of(catalog, request).of(message_of(error)),)
         raise
 
 

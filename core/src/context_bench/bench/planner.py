@@ -14,11 +14,11 @@ from uuid import uuid4
 from attrs import evolve
 
 from context_bench.bench.baseline import settled
-from context_bench.bench.builders import describe_dataset, find_dataset, with_reader
+from context_bench.bench.builders import describe_dataset, find_dataset, fingerprint_of, with_reader
 from context_bench.bench.parameters import specs_in
 from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import described_parts
-from context_bench.errors import ConfigurationError, UnstorableError, WiringError
+from context_bench.errors import ConfigurationError, UnstorableError, WiringError, message_of
 from context_bench.metrics.registry import RunMetric, active_metrics, metrics_for
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, singular
 from context_bench.plugins.component_metadata import Facts
@@ -200,9 +200,10 @@ class Planner:
                 raise catalog.unknown("evaluators", name)
 
     @property
-    def controllers(self) -> list[Any]:
-        """The evaluators in use that want to know the end of the run, as controllers do."""
-        return [one.evaluator for one in self._ready.values() if callable(getattr(one.evaluator, "finished", None))]
+    def controllers(self) -> list[tuple[str, Any]]:
+        """The evaluators in use that want to know the end of the run, as controllers do, behind what they are called."""
+        wanting = [one for one in self._ready.values() if callable(getattr(one.evaluator, "finished", None))]
+        return [(f"The evaluator {one.id}", one.evaluator) for one in wanting]
 
     def know(self, facts: DatasetFacts) -> None:
         """Tell the planner about a dataset before its label is met."""
@@ -322,7 +323,7 @@ class Planner:
             number=_number(self._evaluator_numbers, name),
             id=name,
             evaluator=evaluator,
-            key=evaluator_key(name, version, _parameters_of(evaluator)),
+            key=evaluator_key(name, version, _parameters_of(evaluator, name)),
             needs=facts.needs,
             reads=facts.reads,
             deterministic=facts.deterministic,
@@ -407,7 +408,7 @@ def _require_isolation(component: Component, evaluator: object) -> None:
     try:
         tier = isolation() if callable(isolation) else None
     except RuntimeError as error:
-        raise WiringError(f"{component.id}: {error}") from error
+        raise WiringError(f"{component.id}: {message_of(error)}") from error
     if not tier:
         raise WiringError(
             f"{component.id} would run code that a model wrote, and no isolating sandbox was found here. Allow it with "
@@ -415,18 +416,17 @@ def _require_isolation(component: Component, evaluator: object) -> None:
         )
 
 
-def _parameters_of(evaluator: Any) -> dict[str, Any]:
+def _parameters_of(evaluator: Any, name: str) -> dict[str, Any]:
     """Return every parameter of an evaluator that can change a score.
 
     Its ``fingerprint()``, else its public attributes. When neither has a written form, a value that never repeats, so
     that its scores are always computed anew.
     """
-    fingerprint = getattr(evaluator, "fingerprint", None)
-    parameters = fingerprint() if callable(fingerprint) else fingerprint
+    parameters = fingerprint_of(evaluator, f"evaluator {name}")
     if parameters is None:
         parameters = {k: v for k, v in getattr(evaluator, "__dict__", {}).items() if not k.startswith("_")}
     try:
         digest(parameters)
-    except UnstorableError:
+    except (UnstorableError, RecursionError):
         return {"unrepeatable": uuid4().hex}
     return dict(parameters)

@@ -165,10 +165,14 @@ class RunParts:
             if reason is not None:
                 raise ContextBenchError(f"{part.name} stopped the run: {reason}")
 
-    def exit_code(self, result: Any, more: Sequence[Any] = ()) -> int | None:
-        """Return the highest exit code that a controller sets, or one of ``more``; None when none sets one."""
-        codes = [_asked(part, "finished", result) for part in (*self.controllers, *more)]
-        return max((code for code in codes if code is not None), default=None)
+    def exit_code(self, result: Any, more: Sequence[tuple[str, Any]] = ()) -> int | None:
+        """Return the highest exit code that a controller sets, or an evaluator, one of ``more``; None when none sets one."""
+        asked = [*((f"The run part {one.name}", one) for one in self.controllers), *more]
+        codes = [(who, code) for who, one in asked if (code := attempted(who, one.finished, result)) is not None]
+        for who, code in codes:
+            if not isinstance(code, int) or not 0 <= code <= 255:
+                raise PluginError(f"{who} failed: finished() returned {code!r}, not an exit code from 0 to 255.")
+        return max((code for _, code in codes), default=None)
 
 
 def described_parts(catalog: Catalog, request: Request) -> dict[str, dict[str, Any]]:

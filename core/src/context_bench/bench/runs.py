@@ -24,12 +24,13 @@ from context_bench.bench.planner import Planner, check_locked_parts, known_hooks
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request, absent, require_sample
 from context_bench.console import warn
-from context_bench.errors import ConfigurationError, ContextBenchError, RunStoppedError, StoreError
+from context_bench.errors import ConfigurationError, ContextBenchError, RunStoppedError, StoreError, message_of
 from context_bench.metrics import check_score_field
 from context_bench.metrics.registry import RunMetric, metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.settings import PluginSettings
+from context_bench.plugins.wiring import changes_of_plan
 from context_bench.protocols import Pacer, Tokenizer
 from context_bench.records import ANY_KEY
 from context_bench.results import EvalResult, StoredRows
@@ -42,11 +43,10 @@ from context_bench.runner.parts import (
     close_systems,
     endpoint_of,
     gold_among,
-    is_slow,
     talks,
     usual_workers,
 )
-from context_bench.runner.stopping import Breaker, Failures, Signals, Stop, message_of
+from context_bench.runner.stopping import Breaker, Failures, Signals, Stop
 from context_bench.runner.work import Loop, Workbench
 from context_bench.secrecy import is_redacted
 from context_bench.store.keys import require_room
@@ -298,6 +298,7 @@ class Run:
         active, self._described_hooks = known_hooks(catalog, request, warnings.warn_from_anywhere)
         self._hooks = Hooks(active, warnings.warn_from_anywhere)
         self._planner = planner = Planner(catalog, request, self._hooks, warnings.warn, place.store, is_locked=True)
+        self._before = {label.label: label.plan for label in (place.store.labels() if place.store else ())}
         systems = builders.with_reader(catalog, request.systems, request.reader)
         run_id = uuid4().hex if place.store is None else str(place.store.run()["id"])
         slots = builders.make_slots(catalog, systems, run_id, request.baseline, parts.rebuilder(warnings.warn))
@@ -499,16 +500,21 @@ class Run:
         return Admission(self._slots, self._workers, *limits, governors, stop, grows, learned, *patience)
 
     def _unscored(self) -> dict[int, set[int]]:
-        """Return the slow evaluators that have said nothing of a response, by its packed identity.
+        """Return the evaluators that have said nothing of a response, by its packed identity.
 
-        An earlier session ended between the commit of the response and that of its slow scores.
+        An earlier session ended between the commit of the response and that of its slow scores, or did not have them.
         """
         found: dict[int, set[int]] = {}
-        if self._store.is_new:
-            return found
-        for label in self._store.labels():
-            for scorer in self._planner.wire(label.label).scorers:
-                if is_slow(scorer) and not scorer.agrees:  # agreement has a pass of its own
+        for label in [] if self._store.is_new else self._store.labels():
+            wiring = self._planner.wire(label.label)
+            if changes := list(changes_of_plan(self._before.get(label.label, wiring.plan), wiring.plan)):
+                self._warnings.warn(
+                    f"What scores {label.label or 'rows without a label'} has changed since the run began: "
+                    f"{', '.join(changes)}. Rows that are done keep the scores that they have; "
+                    f"`context-bench rescore {self._store.path}` scores all alike."
+                )
+            for scorer in wiring.scorers:
+                if not scorer.agrees:  # agreement has a pass of its own
                     for row in unscored(self._store, label.number, scorer.number):
                         found.setdefault(row, set()).add(scorer.number)
         return found
@@ -577,7 +583,7 @@ class Run:
         if isinstance(error, KeyboardInterrupt):
             return self._interrupted(error)
         if isinstance(error, ContextBenchError):
-            told, code = self._secrecy.of(str(error)), error.exit_code
+            told, code = self._secrecy.of(message_of(error)), error.exit_code
         elif message_of(error) == "can't start new thread":
             told, code = _NO_THREAD, StoreError.exit_code
         else:

@@ -55,11 +55,15 @@ def _run(arguments: list[str], sources: list[str]) -> int:
 
     from context_bench.cli.kept import is_listing
 
-    if not is_listing(arguments):  # which imports nobody's code
+    if is_listing(arguments):  # which imports nobody's code
+        code = execute(arguments, sources)
+    else:
         from context_bench.console import speak_for_python
+        from context_bench.plugins.loading import staying
 
         speak_for_python()
-    code = execute(arguments, sources)
+        with staying():
+            code = execute(arguments, sources)
     gc.freeze()  # the process ends here: what is alive need not be searched for garbage
     return code
 
@@ -85,7 +89,7 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
     from errno import EDQUOT, EFBIG, ENOSPC
 
     from context_bench.console import tell
-    from context_bench.errors import ContextBenchError, RunStoppedError
+    from context_bench.errors import ContextBenchError, RunStoppedError, message_of
 
     sources = [] if sources is None else sources
     try:
@@ -93,7 +97,7 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         sys.stdout.flush()  # or a full disk would be found when nobody can say it any more
         return code
     except ContextBenchError as error:
-        tell(str(error) if error.exit_code in (0, 10) else f"Error: {error}")
+        tell(message_of(error) if error.exit_code in (0, 10) else f"Error: {message_of(error)}")
         if isinstance(error, RunStoppedError) and error.path:
             tell(f"What was finished is kept. Go on with: context-bench resume {error.path}")
         return error.exit_code
@@ -107,13 +111,27 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
             raise
         tell(f"Error: The output cannot be written whole: {error.strerror}.")
         return _left_alone() or 2
-    except (SystemExit, GeneratorExit) as error:  # click leaves by codes: this comes out of somebody else's code
-        from traceback import extract_tb
+    except (Exception, SystemExit, GeneratorExit) as error:
+        if sys.flags.dev_mode or (found := _raised_by(error)) is None:
+            raise
+        who, place = found
+        told = f"{type(error).__name__}: {message_of(error)}"
+        tell(f"Error: {place} of {who} raised {told}. Tell its authors, or leave it out; `python -X dev` shows more.")
+        return 2
 
-        place = extract_tb(error.__traceback__)[-1]
-        told = f"{place.filename}:{place.lineno} ended the command ({type(error).__name__}: {error})"
-        tell(f"Error: {told}. A plugin raises an error instead.")
-        return 1
+
+def _raised_by(error: BaseException) -> tuple[str, str] | None:
+    """Return the package of somebody else's that raised an error, and where; None where it is core, or what core stands on."""
+    from traceback import walk_tb
+
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package not in sys.stdlib_module_names:
+            return None if package in _OURS else (package, f"{frame.f_code.co_filename}:{line}")
+    return None
+
+
+_OURS = ("context_bench", "__main__", "attr", "attrs", "click", "importlib_metadata", "pluggy", "rich", "tomli")
 
 
 def _call(arguments: list[str], sources: list[str]) -> int:

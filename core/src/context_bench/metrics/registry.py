@@ -19,7 +19,7 @@ from attrs import Factory, frozen
 
 from context_bench.aggregation import Columns, read_columns
 from context_bench.answers import UNREADABLE
-from context_bench.errors import ConfigurationError, ContextBenchError, MetricError, PluginError
+from context_bench.errors import ConfigurationError, ContextBenchError, MetricError, PluginError, message_of
 from context_bench.metrics import check_score_field
 from context_bench.plugins.catalog import BLOCKED, Catalog, Component, component_of, install_line
 from context_bench.plugins.component_metadata import SummaryValue
@@ -27,7 +27,7 @@ from context_bench.plugins.loading import build, unfit
 from context_bench.plugins.settings import CORE, PluginSettings
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
-from context_bench.runner.stopping import Raised, guarded, message_of
+from context_bench.runner.stopping import Raised, guarded
 from context_bench.runs import StoredRows
 
 _MOST = 10**300

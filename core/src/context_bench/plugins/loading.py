@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import date, time
 from importlib import import_module
 from math import isfinite
@@ -14,7 +14,7 @@ from threading import Timer
 from typing import Any, TextIO, cast
 
 from context_bench.console import tell
-from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError
+from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError, message_of
 from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, OK, Component, install_line
 from context_bench.plugins.component_metadata import Option
 from context_bench.secrecy import Secrecy, secrets_in
@@ -86,31 +86,38 @@ class _Unclosable:
         return self.buffer
 
 
-def _imported(component: Component, module: str) -> Any:
-    """Import a module: one that takes long is named meanwhile, and one that ends the process with ``os._exit`` fails.
-
-    Such an end would be silent, and with 0 a run without rows would look like a good one.
-    """
+@contextmanager
+def staying() -> Iterator[None]:
+    """Have ``os._exit`` raise meanwhile: it would end the process in silence, and with 0 as if a run were good."""
     leave, process = os._exit, os.getpid()
 
     def refuse(code: int) -> None:
-        if os.getpid() != process:  # a child that the import has begun ends as it likes
+        if os.getpid() != process:  # a child that somebody has begun ends as it likes
             leave(code)
         raise SystemExit(f"it called os._exit({code})")
 
+    os._exit = refuse  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os._exit = leave
+
+
+def _imported(component: Component, module: str) -> Any:
+    """Import a module; one that takes long is named meanwhile."""
     watch = Timer(_LONG, tell, [f"Importing {component.id} (module {module}) takes more than {_LONG:g} s."])
     watch.daemon = True
     try:
         with suppress(RuntimeError):  # no thread is to be had
             watch.start()
-        os._exit = refuse  # type: ignore[assignment]
-        return import_module(module)
+        with staying():
+            return import_module(module)
     finally:
-        os._exit = leave
         watch.cancel()
 
 
 _LONG = 5.0
+_LONGEST = 1000
 
 
 def _bind(loader: Any, component: Component) -> Any:
@@ -156,9 +163,9 @@ def build(component: Component, options: Mapping[str, Any], environ: Mapping[str
     except ContextBenchError:
         raise
     except (TypeError, ValueError, OSError) as error:
-        raise ConfigurationError(hide(f"{where} cannot be set up: {error}")) from error
+        raise ConfigurationError(hide(f"{where} cannot be set up: {message_of(error)}")) from error
     except (Exception, SystemExit, GeneratorExit) as error:
-        text = f"{where} ({component.id}) cannot be set up: {type(error).__name__}: {error}"
+        text = f"{where} ({component.id}) cannot be set up: {type(error).__name__}: {message_of(error)}"
         raise PluginError(hide(text)) from error
 
 
@@ -181,11 +188,11 @@ def attempted(who: str, function: Callable[..., Any], *arguments: Any, **options
     except ContextBenchError:
         raise
     except (Exception, SystemExit, GeneratorExit) as error:
-        raise PluginError(f"{who} failed: {type(error).__name__}: {error}") from error
+        raise PluginError(f"{who} failed: {type(error).__name__}: {message_of(error)}") from error
 
 
 def _failed(component: Component, error: BaseException) -> Component:
-    text = str(error) or "no message"
+    text = " ".join(message_of(error).split())[:_LONGEST] or "no message"
     return component.with_state(
         FAILED,
         f"loading it raised {type(error).__name__}: {text}",

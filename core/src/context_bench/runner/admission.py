@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve
 
+from context_bench.errors import message_of
 from context_bench.plugins.loading import attempted
 from context_bench.protocols import Call, Governor, Rates, RowId
 from context_bench.records import REPORTED_CURRENCY, Usage
 from context_bench.runner.parts import Bill, Job, Slot, endpoint_of, models_of, reported_cost, steps_of_system
-from context_bench.runner.stopping import Raised, Stop, call_on, guarded, message_of
+from context_bench.runner.stopping import Raised, Stop, call_on, guarded
 
 if TYPE_CHECKING:
     import asyncio

@@ -8,8 +8,9 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
+from context_bench.errors import message_of
 from context_bench.plugins.apart import Child
-from context_bench.runner.stopping import Raised, Stop, guarded, message_of
+from context_bench.runner.stopping import Raised, Stop, guarded
 
 if TYPE_CHECKING:
     from context_bench.runner.parts import Scorer

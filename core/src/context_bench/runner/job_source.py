@@ -18,9 +18,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, field, frozen
 
-from context_bench.errors import ContextBenchError, DatasetError, UnstorableError
+from context_bench.errors import ContextBenchError, DatasetError, UnstorableError, message_of
 from context_bench.runner.parts import EVERYTHING, Job, LabelWiring, Slot, Stream, is_conversation, private, shown
-from context_bench.runner.stopping import Raised, guarded, is_ours, message_of
+from context_bench.runner.stopping import Raised, guarded, is_ours
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
 from context_bench.store.rows import StoredExample, storable

@@ -15,8 +15,9 @@ from typing import Any
 
 from attrs import frozen
 
+from context_bench.errors import message_of
 from context_bench.protocols import Rates
-from context_bench.runner.stopping import DeadSystemError, message_of
+from context_bench.runner.stopping import DeadSystemError
 
 _WORTH_TELLING = 1.0
 _GENTLE_SECONDS, _GENTLE_RATE = 0.22, 300.0

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define, evolve, frozen
 
 from context_bench.answers import REFERENCE_FIELDS, parted_output, text_of
-from context_bench.errors import ConfigurationError
+from context_bench.errors import ConfigurationError, message_of
 from context_bench.protocols import Evaluator, System
 from context_bench.records import ANY_KEY, KeyMeaning, Usage, quantity
-from context_bench.runner.stopping import Raised, guarded, is_ours, message_of
+from context_bench.runner.stopping import Raised, guarded, is_ours
 from context_bench.store.encoding import isolate, to_json
 from context_bench.store.keys import RowId, agreement_key, example_key
 from context_bench.store.rows import StoredExample

@@ -10,6 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import monotonic, thread_time
@@ -475,7 +476,7 @@ class Batches:
     def _ask(self, batch: list[Pending]) -> list[Any]:
         evaluator: Any = self._scorer.evaluator
         if self._most > 1:
-            found = guarded(lambda: list(evaluator.score_batch([pending.pair for pending in batch])))
+            found = guarded(lambda: list(islice(evaluator.score_batch([one.pair for one in batch]), len(batch) + 1)))
         else:
             found = guarded(lambda: [evaluator.score(*pending.pair) for pending in batch])
         if isinstance(found, Raised):

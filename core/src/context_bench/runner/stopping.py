@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import frozen
 
-from context_bench.errors import ContextBenchError
+from context_bench.errors import ContextBenchError, message_of
 from context_bench.records import Failure
 
 if TYPE_CHECKING:
@@ -256,12 +256,6 @@ def add_attempts(error: BaseException, more: int) -> None:
 def _attempts_of(error: BaseException) -> int:
     found = guarded(getattr, error, "attempts", 1)
     return found if type(found) is int and found > 0 else 1
-
-
-def message_of(error: BaseException) -> str:
-    """Return what an error says."""
-    found = guarded(str, error)
-    return found if type(found) is str else f"its message cannot be read: {type(error).__name__}.__str__ failed"
 
 
 FIRST, LATER = 10, 30

@@ -144,13 +144,17 @@ class EventLoop:
         left = []
         while self._inbox:
             left.append(self._inbox.popleft())
-        call_on(self._loop, self._loop.stop)
+        self._stop()
         return left
 
     def close(self, seconds: float) -> None:
         """Cancel what is running and end the loop; wait at most so many seconds for it."""
-        call_on(self._loop, self._loop.stop)
+        self._stop()
         self._thread.join(seconds)
+
+    def _stop(self) -> None:
+        self._is_over = True
+        call_on(self._loop, self._loop.stop)
 
     def _take(self) -> None:
         self._is_woken = False
@@ -179,8 +183,8 @@ class EventLoop:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_forever()
-            self._is_over = True
+            while not self._is_over:  # a coroutine of somebody else's may stop the loop
+                self._loop.run_forever()
             for _ in range(2):  # the second one ends what takes long to tidy up
                 for task in self._tasks:
                     task.cancel()
