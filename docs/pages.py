@@ -34,8 +34,7 @@ _FILE_NAME = re.compile(r"^`([\w./-]+)`:$")
 _IGNORED = re.compile(r"^(\S+: )?\d+(/\d+)? rows, (\d+ failed|.* rows/(?:s|min|h)\b).*$")
 _MASKS = [
     (re.compile(r"\b\d+(\.\d+)? ?(us|ms|s)\b"), "TIME"),
-    (re.compile(r"\b\d{8}-\d{6}-"), "DATE-"),
-    (re.compile(r"(-\d+)?\.sqlite\b"), ".sqlite"),
+    (re.compile(r"\b\d{8}-\d{6}-[0-9a-f]{6}-"), "DATE-"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "SHA-256"),
     (re.compile(r"\s+"), " "),
     (re.compile(r"─+"), "─"),

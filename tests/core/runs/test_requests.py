@@ -15,7 +15,7 @@ from context_bench import evaluate
 from context_bench.bench.parameters import AbsentObject, Examples, parse_dataset, parse_system
 from context_bench.bench.project import project_request
 from context_bench.bench.requests import PARAMETERS, Request, absent
-from context_bench.bench.runs import resume
+from context_bench.bench.runs import resume, run_path
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError, ContextBenchError, StoreError
 from context_bench.metrics import MeanScore
@@ -340,3 +340,13 @@ def test_the_examples_of_a_request_have_the_names_that_rows_show() -> None:
     asked = examples_of(discover(), Request(datasets=(Examples("d", given),)), 9)
     shown = [row.example_id for row in evaluate(lambda example: "a", given, [], progress=False).rows]
     assert [name for name, _ in asked] == shown == ["#0", "#1", "7", "##x"]
+
+
+@pytest.mark.parametrize(("cache", "folder"), [(None, "runs"), ("kept", "kept")], ids=["runs", "cache"])
+def test_commands_that_begin_in_one_second_keep_their_runs_apart(cache: str | None, folder: str) -> None:
+    """Each took the first name that was free, and all but the first to write found it taken."""
+    request = Request(systems=(parse_system("replay"),), datasets=(parse_dataset("rows.jsonl"),), cache_dir=cache)
+    paths = [run_path(request) for _ in range(20)]
+    assert len(set(paths)) == 20
+    assert {path.parent for path in paths} == {Path(folder)}
+    assert all(path.name.endswith("-replay-rows.sqlite") for path in paths)

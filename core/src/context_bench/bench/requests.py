@@ -245,7 +245,7 @@ class Request:
         kinds.path(),
         "Where to keep the run.",
         "--run-file FILE",
-        unset="runs/TIME-NAME.sqlite",
+        unset="runs/TIME-ID-NAME.sqlite",
         key=None,
         stored=False,
         told="Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.",

@@ -19,7 +19,7 @@ from attrs import define, evolve, field, frozen
 
 from context_bench.bench import builders, run_parts
 from context_bench.bench.baseline import settled
-from context_bench.bench.parameters import hushed, numbered, secrecy_of, specs_in
+from context_bench.bench.parameters import hushed, secrecy_of, specs_in
 from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, metrics_of
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request, absent, require_sample
@@ -146,16 +146,15 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
 
 
 def run_path(request: Request) -> Path:
-    """Return where the run file of the command line lies: as asked for, else a new ``TIME-NAME.sqlite`` in runs or the cache."""
+    """Return where the run file of the command line lies: as asked for, else a new TIME-ID-NAME.sqlite in runs or the cache."""
     if request.run_file is not None:
         return Path(request.run_file)
     names = [
         Path(spec.label or spec.name).name.partition(".")[0] for spec in (*request.systems[:2], *request.datasets[:1])
     ]
     slug = "-".join("".join(c if c.isalnum() else "-" for c in name).strip("-") for name in names)
-    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{slug[:60] or 'run'}"
-    folder = request.cache_dir or "runs"
-    return next(path for one in numbered(stem, "-") if not (path := Path(folder, f"{one}.sqlite")).exists())
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{uuid4().hex[:6]}-{slug[:60] or 'run'}"  # others may begin in this second
+    return Path(request.cache_dir or "runs", f"{stem}.sqlite")
 
 
 def _earlier(request: Request) -> EarlierResponses | None:
