@@ -163,6 +163,44 @@ def test_a_result_of_json_that_is_cut_off_keeps_what_still_stands_in_it() -> Non
     assert Survival().score(original, {"messages": messages})["survival_all"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("place", "change", "faults"),
+    [
+        (3, {"tool_call_id": None}, 2),
+        (3, {"role": None}, 2),
+        (2, {"tool_calls": None}, 1),
+        (2, {"tool_calls": True}, 1),
+        (2, {"tool_calls": ["read"]}, 1),
+        (2, {"tool_calls": [{"name": "read", "arguments": '{"path": "notes"}'}]}, 3),
+        (2, {"tool_calls": [{"id": "c1", "name": "read", "arguments": {"path": "notes"}}]}, 0),
+        (2, {"tool_calls": [{"id": "c1", "name": "read", "arguments": None}]}, 1),
+        (4, {"content": None}, 0),
+        (4, {"content": [{"type": "text", "text": "looking on"}]}, 0),
+    ],
+    ids=[
+        "no id of the call",
+        "no role",
+        "no calls",
+        "calls that are none",
+        "a call that is none",
+        "no id",
+        "arguments as an object",
+        "no arguments",
+        "no content",
+        "content in parts",
+    ],
+)
+def test_what_a_system_broke_is_counted_and_no_failure(place: int, change: dict[str, Any], faults: int) -> None:
+    messages = copy.deepcopy(example()["messages"])
+    messages[place] = {name: value for name, value in {**messages[place], **change}.items() if value is not None}
+    assert score(messages)["pair_faults"] == faults
+
+
+def test_messages_that_are_none_are_told() -> None:
+    with pytest.raises(TypeError, match="messages must hold a mapping each, and one is of type str"):
+        score([*example()["messages"], "go on"])  # type: ignore[list-item]
+
+
 def test_places_in_a_list_are_no_literals_and_keep_none() -> None:
     """The path ``[12].name`` is ours: no session says 12."""
     names = ["".join(chr(97 + (7 * number + at) % 26) for at in range(6)) for number in range(40)]

@@ -47,21 +47,50 @@ def standing(region: Sequence[Message], text: str) -> list[str]:
 
 def canonical(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
     """Return messages of either provider, or canonical ones, in the canonical form."""
-    if all("function" not in one for message in messages for one in message.get("tool_calls") or ()) and all(
-        isinstance(message.get("content"), str) for message in messages
-    ):
+    if all(map(_is_canonical, messages)):
         return [dict(message) for message in messages]
     return provider_messages(messages)
 
 
 def provider_messages(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Return messages of either provider in the canonical form, as the readers of sessions do; a role that is none stays one."""
-    session = session_of("", messages, {})
-    roles = [str(messages[number]["role"]) for number in session.origins]
+    """Return messages of either provider in the canonical form, as the readers of sessions do.
+
+    What a system broke stays broken, to be counted: a role that is none is told as it is, a call that is none is left out, and
+    an id that is missing is empty.
+
+    Raises:
+        TypeError: One of them is no mapping.
+    """
+    for message in messages:
+        if not isinstance(message, Mapping):
+            raise TypeError(f"messages must hold a mapping each, and one is of type {type(message).__name__}.")
+    raw = [{**message, "role": str(message.get("role")), "tool_calls": _calls_in(message)} for message in messages]
+    session = session_of("", raw, {})
+    roles = [str(raw[number]["role"]) for number in session.origins]
     return [
         dict(message) if role in _ROLES else {**message, "role": role}
         for message, role in zip(session.messages, roles, strict=True)
     ]
+
+
+def _calls_in(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    calls = message.get("tool_calls")
+    return [one for one in calls if isinstance(one, Mapping)] if isinstance(calls, list | tuple) else []
+
+
+def _is_canonical(message: object) -> bool:
+    if not isinstance(message, Mapping) or not _are_texts(message, ("role", "content")):
+        return False
+    calls = message.get("tool_calls", [])
+    return (
+        isinstance(calls, list | tuple)
+        and all(isinstance(one, Mapping) and _are_texts(one, ("id", "name", "arguments")) for one in calls)
+        and (message["role"] != "tool" or _are_texts(message, ("tool_call_id",)))
+    )
+
+
+def _are_texts(found: Mapping[str, Any], names: Sequence[str]) -> bool:
+    return all(isinstance(found.get(name), str) for name in names)
 
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
