@@ -170,3 +170,35 @@ def test_options_that_differ_by_case_alone_are_told_apart_by_their_case(letter: 
             scores = MultipleChoiceAccuracy().score(example, {"response": response})
             assert scores == {"mc_accuracy": float(own == letter)}
     assert MultipleChoiceAccuracy().score(example, {"response": "cC OR cC"}) == {"mc_accuracy": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("response", "letter"),
+    [
+        ("A", "A"),
+        ("**A**", "A"),
+        ("a", "A"),
+        ("The answer is A.", "A"),
+        ("C", "C"),
+        ("C. A", "C"),
+        ("O", "A"),
+        ("AB", "B"),
+    ],
+)
+def test_a_letter_is_that_option_also_where_another_is_called_so(response: str, letter: str) -> None:
+    blood = ["O", "AB", "A", "B"]
+    for right in "ABCD":
+        scores = MultipleChoiceAccuracy().score({"choices": blood, "correct_letter": right}, {"response": response})
+        assert scores == {"mc_accuracy": float(right == letter)}
+
+
+def test_a_letter_is_no_text_of_the_right_option_where_no_option_is_known() -> None:
+    example = {"correct_letter": "C", "answer": "A"}
+    assert MultipleChoiceAccuracy().score(example, {"response": "A"}) == {"mc_accuracy": 0.0}
+    assert MultipleChoiceAccuracy().score(example, {"response": "C"}) == {"mc_accuracy": 1.0}
+
+
+def test_a_small_letter_that_is_an_option_as_it_stands_is_its_text() -> None:
+    example = {"choices": ["x", "y", "z", "b"], "correct_letter": "D"}
+    assert MultipleChoiceAccuracy().score(example, {"response": "b"}) == {"mc_accuracy": 1.0}
+    assert MultipleChoiceAccuracy().score(example, {"response": "B"}) == {"mc_accuracy": 0.0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
+import string
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from context_bench.answers import NO_ANSWER, part_answer, reply_of
 from context_bench.records import Scores
 from context_bench_multiple_choice.extraction import Finding, find_letter
 from context_bench_multiple_choice.gold import Gold, gold_of
-from context_bench_multiple_choice.names import same_text
+from context_bench_multiple_choice.names import is_letter, same_text
 
 _STEPS = (
     re.compile(r"answer is \(?([A-J])\)?"),
@@ -87,9 +88,10 @@ class MultipleChoiceAccuracy:
             letter = mmlu_pro_letter(part_answer(response).answer)
             return Finding(letter, how="mmlu-pro") if letter else Finding(None, reason="no letter found")
         answer = part_answer(response).answer
-        if gold.texts and (whole := same_text(answer, gold.texts)):
-            return Finding(whole, "whole response is the text", reprlib.repr(answer.strip()))
         options = None if gold.choices else max(10, ord(max(gold.letters)) - ord("A") + 1)
+        is_named = is_letter(answer, string.ascii_uppercase[: options or len(gold.choices)], gold.texts.values())
+        if gold.texts and not is_named and (whole := same_text(answer, gold.texts)):
+            return Finding(whole, "whole response is the text", reprlib.repr(answer.strip()))
         return find_letter(response, gold.choices, options, self.several)
 
 

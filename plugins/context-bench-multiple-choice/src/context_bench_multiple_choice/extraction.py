@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from context_bench_multiple_choice import words as w
 from context_bench_multiple_choice.claims import Claim, Reading
-from context_bench_multiple_choice.names import Texts, same_text
+from context_bench_multiple_choice.names import Texts, is_letter, same_text
 from context_bench_multiple_choice.replies import Strength, answer_text, concluding, quotation
 from context_bench_multiple_choice.words import plain
 
@@ -66,7 +66,8 @@ def find_letter(
     offered = dict(zip(letters, choices))
     texts = Texts(offered)
     reading = Reading(_BOX.sub(r"\1✅", plain(text)), texts, letters)
-    if whole := same_text(text, offered) or texts.whole(reading.tokens):
+    is_named = is_letter(text, letters, choices)
+    if not is_named and (whole := same_text(text, offered) or texts.whole(reading.tokens)):
         return Finding(whole, "whole response is the text", quotation(reading.text, reading.tokens, 0))
     claims = reading.claims()
     if several == "first" and (first := _first_answer(reading, claims)):

@@ -116,6 +116,15 @@ def same_text(text: str, choices: Mapping[str, str]) -> str:
     return ""
 
 
+def is_letter(text: str, letters: str, choices: Collection[str]) -> bool:
+    """Whether a text is nothing but an option's letter, which it means even where another option is called so.
+
+    A small one that is an option as it stands is that option's text.
+    """
+    trimmed = _trimmed(text)
+    return trimmed in tuple(letters) or (trimmed.upper() in tuple(letters) and trimmed not in choices)
+
+
 def _trimmed(text: str) -> str:
     return " ".join(plain(text).split()).strip("\"'“”‘’`*_ ").rstrip(".!。").rstrip("\"'“”’`*_ ")
 
