@@ -408,6 +408,23 @@ def test_what_another_attempt_cannot_mend_is_not_told_as_a_lost_connection(hub, 
     assert capfd.readouterr().err == ""  # the library writes it there, too
 
 
+TooManyRedirects = type("TooManyRedirects", (Exception,), {})  # as the HTTP libraries call it
+
+
+@pytest.mark.parametrize(
+    "error",
+    [json.JSONDecodeError("Expecting value", "<html>", 0), TooManyRedirects("Exceeded maximum allowed redirects.")],
+    ids=["a login page", "a circle of redirections"],
+)
+def test_what_is_not_the_hub_is_told_as_that(hub, monkeypatch, error):
+    def answer(*_, **__):
+        raise error
+
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", answer)
+    with pytest.raises(DatasetError, match=r"What answers for hf:a/b .* is not the hub .*Look at HF_ENDPOINT"):
+        list(hf(config="a/b", split="test", max_retries=0))
+
+
 def _of_every_kind():
     from datetime import date, datetime, time, timedelta, timezone
     from decimal import Decimal

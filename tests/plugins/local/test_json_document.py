@@ -123,3 +123,40 @@ def test_lines_called_json_are_recognised_and_readable(write):
     with pytest.raises(ValueError, match=r"line 2, column 1: Extra data.*pass `format=jsonl`"):
         list(local(path=name))
     assert list(local(path=name, format="jsonl")) == [{"q": 1}, {"q": 2}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "told"),
+    [
+        (
+            "a.jsonl",
+            '{"q": 1}\n{"q": 1, "a": 2, "q": 3}\n',
+            {},
+            "a.jsonl, line 2: the row has more than one column 'q'",
+        ),
+        ("a.json", '[{"q": 1, "q": 1}]', {}, "a.json, item 1: the row has more than one column 'q'"),
+        ("a.json", '{"data": [{"q": 1}], "data": [{"q": 2}]}', {}, "a.json: `key=data` finds more than one 'data'"),
+        ("a.json", '{"r": {"x": [], "x": [{"q": 2}]}}', {"key": "r.x"}, "`key=r.x` finds more than one 'x'"),
+        ("a.json", '{"q1": {"q": 1}, "q1": {"q": 2}}', {"index": "id"}, "a.json: there is more than one row 'q1'"),
+        (
+            "a.json",
+            '{"q1": {"q": 1, "q": 2}}',
+            {"index": "id"},
+            "a.json, row 'q1': the row has more than one column 'q'",
+        ),
+    ],
+    ids=["lines", "an array", "the rows", "the rows further down", "a row by key", "a column by key"],
+)
+def test_what_stands_twice_is_refused_and_not_lost(write, name, text, options, told):
+    """Python keeps the last value of a name: of two questions or two lists of rows the first was lost in silence."""
+    with pytest.raises(ValueError, match=re.escape(told)):
+        list(local(path=write(name, text), **options))
+
+
+def test_a_name_that_stands_twice_within_a_column_is_left_to_its_last_value(write):
+    """Schemas of tools have such; the row can be copied, written and compared as any other."""
+    from copy import deepcopy
+
+    [row] = local(path=write("a.jsonl", '{"q": {"type": "a", "type": ["b"]}, "x": [{"y": 1, "y": 2}]}\n'))
+    assert row == deepcopy(row) == {"q": {"type": ["b"]}, "x": [{"y": 2}]}
+    assert json.loads(json.dumps(row)) == row

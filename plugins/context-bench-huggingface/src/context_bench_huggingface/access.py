@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from json import JSONDecodeError
 from typing import Any, TypeVar
 
 from attrs import field, frozen
 
 from context_bench.errors import ConfigurationError, DatasetError
-from context_bench_huggingface.refusals import fetch_line, is_transient, refusal
+from context_bench_huggingface.refusals import NotTheHubError, fetch_line, is_transient, refusal
 from context_bench_huggingface.wanted import Wanted
 
 Answer = TypeVar("Answer")
@@ -87,7 +88,10 @@ class Access:
         def question() -> Any:
             from huggingface_hub import HfApi
 
-            return HfApi(token=self.token).dataset_info(wanted.source, revision=revision, timeout=30)
+            try:
+                return HfApi(token=self.token).dataset_info(wanted.source, revision=revision, timeout=30)
+            except JSONDecodeError as error:
+                raise NotTheHubError(f"its answer is no JSON: {error}") from error
 
         return str(self.ask(wanted, question).sha)
 

@@ -17,6 +17,10 @@ _LOST = (
 _DAMAGED = ("ArrowInvalid",)  # a file that was cut on its way, or that is so on the hub
 
 
+class NotTheHubError(Exception):
+    """What answered a question to the hub was no JSON."""
+
+
 def status_of(error: BaseException | None) -> int | None:
     """Return the HTTP status that an error or one of its causes carries."""
     for each in _chain(error):
@@ -58,6 +62,12 @@ def refusal(wanted: Wanted, error: BaseException, attempts: int = 1) -> DatasetE
             f"The dataset {where} is read by a program of its own, which is not run. Its files as Parquet are often at the "
             f"revision refs/convert/parquet; or name files of {page}/tree/{wanted.revision} with files=PATH."
         )
+    if _named(error, "NotTheHubError", "TooManyRedirects"):
+        told = text[:200].rstrip(".")
+        return DatasetError(
+            f"What answers for {where} is not the hub ({told}): the login page of a network, or another address. Look at "
+            "HF_ENDPOINT, and at the proxies that are set."
+        )
     found = _choice(wanted, text)
     if found is not None:
         return found
@@ -72,9 +82,10 @@ def refusal(wanted: Wanted, error: BaseException, attempts: int = 1) -> DatasetE
     if status == 429:
         return DatasetError(f"The hub allows no more requests for {where}{tried} (429). Wait, or set HF_TOKEN.")
     if status is None and not _named(error, *_LOST) and _named(error, *_DAMAGED):
+        told = text[:400].rstrip(".")
         return DatasetError(
-            f"The files of {where} cannot be read{tried}: {text[:400]}. Take another revision, or name other files of {page} "
-            "with files=PATH."
+            f"The files of {where} cannot be read{tried}: {told}. Take another revision, or name other files of {page} with "
+            "files=PATH."
         )
     if isinstance(error, StopIteration):  # what the library raises for them
         return DatasetError(f"The files of {where} hold no record at revision {wanted.revision!r}.")

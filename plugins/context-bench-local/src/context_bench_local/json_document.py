@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from context_bench_local.json_text import BadNumberError, kind_of, parse_json
+from context_bench_local.json_text import BadNumberError, RepeatedNames, check_columns, kind_of, parse_json
 from context_bench_local.record import Record
 from context_bench_local.source import Source
 from context_bench_local.text import read_lines
@@ -35,6 +35,7 @@ def read_json(source: Source, *, key: str | None = None, index: str | None = Non
     for number, row in enumerate(_rows_in(document, key, index, source.name), start=1):
         if not isinstance(row, dict):
             raise ValueError(f"{source.name}, item {number}: a row must be an object and not {kind_of(row)}.")
+        check_columns(row, f"{source.name}, item {number}")
         yield Record(f"item {number}", _with_our_names(row) if is_suite else row)
 
 
@@ -90,6 +91,8 @@ def _descend(document: Any, key: str, name: str) -> Any:
     literal = isinstance(document, dict) and key in document
     value = document
     for part in [key] if literal else key.split("."):
+        if isinstance(value, RepeatedNames) and part in value.names:
+            raise ValueError(f"{name}: `key={key}` finds more than one {part!r}; rename them.")
         if not isinstance(value, dict) or part not in value:
             raise ValueError(f"{name}: `key={key}` finds nothing at {part!r}: there is {_describe(value)}.")
         value = value[part]
@@ -102,7 +105,7 @@ def _only_array(document: Any, name: str) -> Any:
     arrays = [each for each, value in document.items() if isinstance(value, list)]
     filled = [each for each in arrays if document[each] and all(map(_is_row, document[each]))]
     if len(filled) == 1:
-        return document[filled[0]]
+        return _descend(document, filled[0], name)
     if filled:
         shown = ", ".join(filled[:8]) + (", …" if len(filled) > 8 else "")
         raise ValueError(f"{name}: several keys hold an array of objects: {shown}. Choose one with `key`.")
@@ -128,11 +131,14 @@ def _rows(value: Any, name: str) -> list[Any]:
 def _indexed(value: Any, index: str, name: str) -> Iterator[Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{name}: `index={index}` needs an object of rows by key, and there is {_describe(value)}.")
+    if isinstance(value, RepeatedNames):
+        raise ValueError(f"{name}: there is more than one row {', '.join(map(repr, value.names))}; rename them.")
     for each, row in value.items():
         if not isinstance(row, dict):
             raise ValueError(f"{name}: `index={index}` needs objects by key, and {each!r} holds {kind_of(row)}.")
         if index in row:
             raise ValueError(f"{name}: the row {each!r} has a column {index!r}; choose another name for `index`.")
+        check_columns(row, f"{name}, row {each!r}")
         yield {index: each, **row}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from context_bench_local.json_text import excerpt, kind_of, parse_json
+from context_bench_local.json_text import check_columns, excerpt, kind_of, parse_json
 from context_bench_local.record import Record
 from context_bench_local.source import Source
 from context_bench_local.text import read_lines
@@ -17,7 +17,7 @@ def read_jsonl(source: Source) -> Iterator[Record]:
     (U+2028, U+0085) is text.
 
     Raises:
-        ValueError: A line is no JSON, or no object; the message names file, line and column.
+        ValueError: A line is no JSON, or no object, or has a column twice; the message names file, line and column.
     """
     seen = False
     for number, line in enumerate(read_lines(source, newline="\n"), start=1):
@@ -34,6 +34,7 @@ def read_jsonl(source: Source) -> Iterator[Record]:
                 f"{source.name}, line {number}, column {column}: a line must hold an object and not "
                 f"{kind_of(columns)}, at {excerpt(text, column - 1)}.{'' if seen else _hint(text)}"
             )
+        check_columns(columns, f"{source.name}, line {number}")
         seen = True
         yield Record(f"line {number}", columns)
 

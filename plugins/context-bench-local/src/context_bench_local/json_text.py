@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
 
 
@@ -43,6 +44,39 @@ def parse_json(text: str, name: str, first_line: int = 1) -> Any:
         fault, position = _bad_number(text)
         place = _place(text, position, first_line)
         raise BadNumberError(name, f"{place}: {fault}, at {excerpt(text, position)}.") from None
+
+
+class RepeatedNames(dict[str, Any]):
+    """An object in which a name stands more than once; as everywhere in Python, the last value counts.
+
+    Attributes:
+        names: The names.
+    """
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        counts = Counter(name for name, _ in pairs)
+        self.names = [name for name, count in counts.items() if count > 1]
+
+
+def check_columns(row: dict[str, Any], place: str) -> None:
+    """Refuse a row that has a column twice, of which one value would be lost.
+
+    Args:
+        row: The row.
+        place: File and place in it, for messages.
+
+    Raises:
+        ValueError: A column stands there more than once.
+    """
+    if isinstance(row, RepeatedNames):
+        shown = ", ".join(map(repr, row.names))
+        raise ValueError(f"{place}: the row has more than one column {shown}; rename them.")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else RepeatedNames(pairs)
 
 
 def _place(text: str, position: int, first_line: int) -> str:
@@ -100,5 +134,5 @@ def _finite(number: str) -> float:
     return value
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_object)
 _STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity|-?[0-9][0-9.eE+-]*')
