@@ -125,6 +125,25 @@ def test_a_summary_that_begins_a_file_is_its_first_message(tmp_path: Path) -> No
     assert list(session.compactions) == []
 
 
+def test_an_error_of_the_provider_is_no_message_of_the_agent(tmp_path: Path) -> None:
+    """It ended sessions as the agent's last word, and was the next action to be told."""
+    told_by_it = [{"type": "text", "text": "API Error: 529 overloaded"}]
+    error = event("3", "2", "assistant", told_by_it, id="m2", isApiErrorMessage=True)
+    error["message"]["model"] = "<synthetic>"
+    quoted = event("5", "4", "assistant", told_by_it, id="m3")
+    path = written(
+        tmp_path / "a.jsonl",
+        event("1", None, "user", "first"),
+        event("2", "1", "assistant", [{"type": "text", "text": "on it"}], id="m1"),
+        error,
+        event("4", "3", "user", "go on"),
+        quoted,
+    )
+    [(_, session)] = read_sessions(path)
+    assert [one["content"] for one in session.messages] == ["first", "on it", "go on", "API Error: 529 overloaded"]
+    assert session.notes == {"errors of the provider that the model was not shown": 1}
+
+
 def test_sub_agents_of_one_file_are_a_session_each(tmp_path: Path) -> None:
     side = {"isSidechain": True}
     path = written(

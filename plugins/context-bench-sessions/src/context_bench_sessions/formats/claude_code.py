@@ -15,6 +15,8 @@ from context_bench_sessions.formats.chat import anthropic_messages
 from context_bench_sessions.messages import Compaction, Message, Session, text_of
 
 _NOT_SPOKEN = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>")
+_SYNTHETIC = "<synthetic>"
+"""The model of what Claude Code writes itself in the agent's name: errors of the provider, for the user alone."""
 
 
 def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
@@ -59,6 +61,9 @@ def _session(identity: str, events: Sequence[Mapping[str, Any]]) -> Session:
             continue
         if event.get("isMeta") or _is_command(body):
             notes["lines that are not the user speaking"] += 1
+            continue
+        if event.get("isApiErrorMessage") and body.get("model") == _SYNTHETIC:
+            notes["errors of the provider that the model was not shown"] += 1
             continue
         if event.get("isCompactSummary") and messages:
             compactions.append(Compaction(len(messages), text_of(body.get("content")), len(messages)))
