@@ -50,6 +50,7 @@ class Columns:
         savings: Share of the baseline's prompt tokens that a row did without, for each row that can be compared.
         compared_tokens, baseline_tokens: Sums over those rows: reported prompt tokens, and the baseline's.
         costs: What the rows cost, for those of which it is known.
+        scored_costs: The same of those rows that can pass.
         compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both are known.
         agreed: How many rows have an agreement that is their headline, failed ones left out.
         is_reference: Whether these are the rows of the system whose responses stand in for gold answers.
@@ -76,7 +77,7 @@ class Columns:
         self.waiting = 0.0
         self.latencies, self.durations, self.first_tokens = array("d"), array("d"), array("d")
         self.system_latencies, self.model_latencies = array("d"), array("d")
-        self.savings, self.costs = array("d"), array("d")
+        self.savings, self.costs, self.scored_costs = array("d"), array("d"), array("d")
         self.compared_costs, self.baseline_costs = array("d"), array("d")
         self.spent: dict[str, int] = defaultdict(int)
         self.spenders: dict[str, int] = defaultdict(int)
@@ -119,7 +120,7 @@ class Columns:
             {**measured, "is_reported": usage.output_tokens is not None, "turns": _turns(row.output)},
             row.baseline,
             is_answered=not any(error.evaluator is None for error in row.errors),
-            is_agreement=row.is_agreement,
+            can_pass=not row.is_agreement and any(row.value(field) is not None for field in self._values),
         )
         self.failed_with_value += row.failed and row.score is not None and not row.is_agreement
         for field, values in self._values.items():
@@ -185,7 +186,7 @@ class Columns:
         measured: Mapping[str, Any],
         baseline: BaselineRow | None,
         is_answered: bool = True,
-        is_agreement: bool = False,
+        can_pass: bool = True,
     ) -> None:
         """Note what a row took, in tokens, time and money.
 
@@ -194,7 +195,7 @@ class Columns:
             measured: What was measured beside them, and ``is_reported`` where the endpoint counted the response's tokens.
             baseline: The baseline's row beside it.
             is_answered: Whether the system answered.
-            is_agreement: Whether it has no gold answer, so that it cannot pass.
+            can_pass: Whether it is scored, and by a gold answer.
         """
         latency, given, prompt, response, context, cached, cost, own, attempts, reused = numbers
         asked = given
@@ -226,7 +227,9 @@ class Columns:
             if baseline is not None and baseline.cost is not None:
                 self.compared_costs.append(cost)
                 self.baseline_costs.append(baseline.cost)
-        if not is_agreement:
+        if can_pass:
+            if cost is not None:
+                self.scored_costs.append(cost)
             is_reported = bool(measured and measured.get("is_reported"))
             if (prompt is not None) != is_reported:
                 source = NO_SOURCE  # two counts from different sources are never added
@@ -275,13 +278,16 @@ class Columns:
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
         self._count(dataset, False, label.keys, label.headline)
-        self._measure(numbers, measured, baseline)
         self.scores.group(dataset, False, label.keys).add(scores)
+        can_pass = False
         for field, column in self._values.items():
             value = scores.get(label.headline if field == "score" and field not in scores else field)  # type: ignore[arg-type]
             if value is None:
                 self._gaps.add(field)
+            else:
+                can_pass = True
             column.append(_ABSENT if value is None else value)
+        self._measure(numbers, measured, baseline, can_pass=can_pass)
 
 
 def _turns(output: Mapping[str, Any]) -> int:

@@ -348,6 +348,8 @@ class EvalRow:
         if key in self.scores or not self.errors:
             return False
         meaning = self.keys.get(key) or self.keys.get(ANY_KEY)
+        if meaning is not None and meaning.evaluator in self.unscored:
+            return False  # no answer could have been scored
         return any(
             error.evaluator is None or (meaning is not None and meaning.evaluator in (error.evaluator, ANY_KEY))
             for error in self.errors

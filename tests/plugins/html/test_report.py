@@ -21,6 +21,7 @@ from context_bench_compare.verdicts import incomparable
 from context_bench_html import HtmlReporter, charts, svg
 from context_bench_html.deciding import Difference
 from context_bench_html.embedding import embedded, policy_hash
+from context_bench_html.side_by_side import side_by_side
 from context_bench_html.sizes import size_of
 
 VOID = {"meta", "br", "img", "input", "link", "hr"}
@@ -419,3 +420,25 @@ def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
 def test_what_is_no_size_is_told(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is no size"):
         size_of(text)
+
+
+def test_what_agrees_with_the_reference_is_no_score_in_the_pictures() -> None:
+    """Heat maps and distributions mixed it with the scores of the rows that have a gold answer."""
+    meaning = KeyMeaning("x")
+    golden = [EvalRow(s, "0", {"f1": 0.5}, headline="f1", keys={"f1": meaning}, response="r") for s in ("a", "b")]
+    against = [
+        EvalRow(
+            s,
+            "1",
+            {"agreement_f1": 0.9},
+            headline="agreement_f1",
+            keys={"agreement_f1": meaning},
+            response="r",
+            reference="a",
+            position=1,
+        )
+        for s in ("a", "b")
+    ]
+    found = side_by_side([*golden, *against], ["a", "b"], "a")
+    assert [one.values for one in found.cells] == [[0.5, None], [0.5, None]]
+    assert [one.scores["agreement_f1"] for one in found.cells] == [[None, 0.9], [None, 0.9]]

@@ -150,15 +150,21 @@ def scores_only(
     return StoredRow(id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True)
 
 
-def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any]) -> str | None:
-    """Return what a scorer needs and neither a job's example nor the output has, or why nobody can score it, or None."""
+def unscored_of(job: Job) -> list[StoredEvaluation]:
+    """Return the scorers that could say nothing of any answer to a job: that there is none is no fault of the system."""
+    told = ((scorer, why_unscored(job, scorer, None)) for scorer in job.wiring.scorers)
+    return [StoredEvaluation(scorer.number, scorer.key, {}, unscored=why) for scorer, why in told if why is not None]
+
+
+def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any] | None) -> str | None:
+    """Return what a scorer needs and a job's example or the output, where there is one, lacks, or why nobody can score it."""
     if job.unscored is not None:
         return job.unscored
     if not scorer.needs:
         return None
     for side, fields, where in (("original", job.example, "example"), ("processed", output, "output")):
         for need in scorer.needs.get(side, ()):
-            if all(fields.get(name) is None for name in need.split("|")):
+            if fields is not None and all(fields.get(name) is None for name in need.split("|")):
                 return f"the {where} has no {need.replace('|', ' or ')}"
     return None
 

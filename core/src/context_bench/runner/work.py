@@ -34,7 +34,7 @@ from context_bench.runner.parts import (
     scorers_of,
     take_apart,
 )
-from context_bench.runner.scoring import Scoring, scores_only
+from context_bench.runner.scoring import Scoring, scores_only, unscored_of
 from context_bench.runner.stopping import Interruption, Signals, add_attempts, is_ours
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, to_json
@@ -283,6 +283,7 @@ class Workbench:
             input_tokens=job.input_tokens,
             latency=latency,
             attempts=failure.attempts,
+            evaluations=unscored_of(job),
             failures=[(-1, failure)],
             turns=job.turns,
         )

@@ -32,9 +32,9 @@ MEASURES: Mapping[str, Callable[[EvalRow], float | None]] = {
     "prompt_tokens": lambda row: None if row.failed else row.prompt_tokens,
     "response_tokens": lambda row: None if row.failed else row.response_tokens,
     "input_tokens": lambda row: None if row.failed else row.input_tokens or None,
-    "output_tokens": lambda row: None if row.failed or row.prompt_tokens is None else row.output_tokens,
+    "output_tokens": lambda row: None if row.failed else row.context_tokens,
 }
-"""What is measured of every row; less of it is better."""
+"""What is measured of every row; less of it is better. Tokens in and out are of one tokenizer, so that they make a ratio."""
 
 Places = NDArray[np.int64]
 
@@ -123,12 +123,13 @@ def read_columns(
         place = place_of(row.dataset_number, row.position, row.sample)
         if until is not None and place >= until:
             break
-        if row.is_agreement or row.is_extra:
+        if row.is_extra:
             continue
-        known.update(row.keys, row.scores)
+        known.update(() if row.is_agreement else (*row.keys, *row.scores))
         label = names.setdefault(row.dataset, len(names))
         for metric in every:
-            value = MEASURES[metric](row) if metric in MEASURES else row.value(metric)
+            measure = MEASURES.get(metric)
+            value = measure(row) if measure else None if row.is_agreement else row.value(metric)
             if value is None:
                 unknown[row.system, metric] += not row.failed
             else:

@@ -35,8 +35,9 @@ class Cost:
 class PriceOfPass:
     """Money spent for each row that passes (after Erol et al. 2025, arXiv:2504.13359), input and output at their prices.
 
-    Only where every answered row has a cost and a gold answer: rows without one cannot pass. A failed row took nothing that
-    anybody knows of. Key: ``price_of_pass``, infinite when nothing passes.
+    Rows that are not scored, as those without a gold answer, cannot pass, so what they cost is not counted. Only where every
+    other answered row has a cost; a failed row took nothing that anybody knows of. Key: ``price_of_pass``, infinite when nothing
+    passes.
     """
 
     threshold: float = 0.7
@@ -46,8 +47,9 @@ class PriceOfPass:
     def compute_columns(self, columns: Any) -> dict[str, float]:
         """Return the price, from the columns of the rows, where it is known."""
         values = columns.values(self.score_field)
-        is_known = columns.costs and len(columns.costs) == columns.answered and not columns.agreements("score")
+        costs = columns.scored_costs
+        is_known = columns.costs and len(costs) == sum(columns.spenders.values())
         if not values or not is_known:
             return {}
         passing = columns.passing(self.score_field, self.threshold)
-        return {"price_of_pass": math.fsum(columns.costs) / passing if passing else math.inf}
+        return {"price_of_pass": math.fsum(costs) / passing if passing else math.inf}

@@ -28,7 +28,7 @@ class Cells:
     Attributes:
         label: Label of the system.
         rows: Index of the row in the result.
-        values: Headline score; a failed row has the worst value.
+        values: Headline score; a failed row has the worst value, and one that is held against the reference none.
         failed: Whether the row failed.
         latency: Seconds, of rows that were answered and not reused.
         cost: Money.
@@ -59,7 +59,7 @@ class Cells:
         is_measured = not row.failed and not row.metadata.get("reused")
         response = row.response
         _put(self.rows, line, index)
-        _put(self.values, line, row.score)
+        _put(self.values, line, None if row.is_agreement else row.score)
         _put(self.failed, line, row.failed)
         _put(self.latency, line, row.latency if is_measured else None)
         _put(self.cost, line, row.cost)
