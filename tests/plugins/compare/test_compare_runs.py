@@ -406,7 +406,7 @@ def test_gates_on_percentiles_draw_whole_clusters_as_those_on_means_do(
 def test_a_gate_on_a_percentile_beyond_all_rows_is_open(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(here / "two.sqlite", DIRECT, BAD, baseline="direct")
     found = told(capsys, "compare", "two.sqlite", "--gate", "p99:max=60s", code=11)["gates"]
-    assert found[0]["sentence"].endswith("too few to say: 300 rows, 368 are needed")
+    assert found[0]["sentence"].endswith("or more at 95%, 300 rows); 368 rows are needed to meet it")
 
 
 @pytest.mark.parametrize(("written", "meant"), [("pas_rate:min=0.5", "pass_rate"), ("p90:max=2", "p95")])

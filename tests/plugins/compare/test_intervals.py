@@ -379,8 +379,22 @@ def test_a_percentile_beyond_all_rows_has_no_interval(share: float, least: int) 
         found = percentile_interval(columns, share, clusters)
         assert isinstance(found, Interval)
         assert found.high <= values.max() or len(columns) == 2
-        assert percentile_interval(tuple(fewer[0]), share, fewer[1]) == TooFew(f"{least - 1} rows, {least} are needed")
+        told = percentile_interval(tuple(fewer[0]), share, fewer[1])
+        if isinstance(told, Interval):
+            assert (len(columns), clusters) == (1, None)
+            assert (told.high, told.rows_for_both) == (np.inf, least)
+        else:
+            assert told == TooFew(f"{least - 1} rows, {least} are needed")
     assert least == 20 or (share**least <= 0.025 < share ** (least - 1))
+
+
+@pytest.mark.parametrize("rows", [20, 40, 71])
+def test_of_few_rows_the_end_that_a_percentile_has_holds_what_it_promises(rows: int) -> None:
+    truth = float(np.exp(stats.norm.ppf(0.95)))
+    draws = np.random.default_rng(rows).lognormal(0, 1, (2000, rows))
+    found = [percentile_interval((values,), 0.95) for values in draws]
+    assert all(isinstance(one, Interval) and one.high == np.inf for one in found)
+    assert sum(one.low > truth for one in found if isinstance(one, Interval)) / 2000 <= 0.025 + 0.009
 
 
 @pytest.mark.parametrize("share", [0.5, 0.95])

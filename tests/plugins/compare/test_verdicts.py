@@ -19,7 +19,7 @@ from context_bench_compare.gates import (
     judge_value,
     parse_gate,
 )
-from context_bench_compare.intervals import Interval, TooFew, difference_interval, mean_interval
+from context_bench_compare.intervals import Interval, TooFew, difference_interval, mean_interval, percentile_interval
 from context_bench_compare.power import detectable_difference
 from context_bench_compare.significance import paired_p_value
 from context_bench_compare.verdicts import Pairs, Rules, compare, corrected
@@ -278,3 +278,20 @@ def test_an_open_bound_of_a_value_says_how_many_more_rows_decide(bound: str, rat
     found = judged_after(40)
     assert found.state == OPEN
     assert judged_after(40 + 3 * (found.more_rows or 0)).state == state
+
+
+@pytest.mark.parametrize(
+    ("slow", "state", "words"),
+    [
+        (30, MISSED, "(2.5 s or more at 95%, 60 rows)"),
+        (3, OPEN, "(0.5 s or more at 95%, 60 rows); 72 rows are needed to meet it"),
+    ],
+    ids=["half of them too slow", "a few too slow"],
+)
+def test_fewer_rows_than_meet_a_gate_on_a_percentile_can_miss_it(slow: int, state: str, words: str) -> None:
+    [gate] = parse_gate("p95:max=2s")
+    values = np.repeat([0.5, 2.5], [60 - slow, slow])
+    found = judge_value(gate, float(np.quantile(values, 0.95)), percentile_interval((values,), 0.95), 60, "s")
+    assert found.state == state
+    assert words in found.sentence
+    assert found.more_rows == (12 if state == OPEN else None)

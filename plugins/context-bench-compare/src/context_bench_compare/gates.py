@@ -184,13 +184,15 @@ def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, ro
         return Outcome(gate, MET if sign * (value - gate.amount) >= 0 else MISSED, told)
     if isinstance(interval, TooFew):
         return Outcome(gate, OPEN, f"{told}; {interval.told}")
-    bounds = f"{interval.low:.4g} to {interval.high:.4g}{unit}"
-    told += f" ({bounds} at {percent(gate.confidence)}, {counted(rows, 'row')})"
+    told += f" ({interval.told(unit)} at {percent(gate.confidence)}, {counted(rows, 'row')})"
     worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
     if sign * (worst - gate.amount) >= 0:
         return Outcome(gate, MET, told)
     if sign * (best - gate.amount) < 0:
         return Outcome(gate, MISSED, told)
+    if math.isinf(worst):
+        told += f"; {interval.rows_for_both} rows are needed to meet it"
+        return Outcome(gate, OPEN, told, max(1, interval.rows_for_both - rows))
     distance = abs(value - gate.amount)
     width = abs(value - (worst if sign * (value - gate.amount) >= 0 else best))
     is_near = distance <= MOST_PRECISE * width

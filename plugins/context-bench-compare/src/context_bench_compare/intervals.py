@@ -46,15 +46,24 @@ class Interval:
     """An interval that covers the true value with the stated confidence.
 
     Attributes:
-        low, high: Its ends.
+        low, high: Its ends; infinite where the rows are too few for one of them.
         method: How it was made, such as ``"wilson"``.
         confidence: For example 0.95.
+        rows_for_both: From how many rows on both ends are there.
     """
 
     low: float
     high: float
     method: str
     confidence: float
+    rows_for_both: int = 0
+
+    def told(self, unit: str = "") -> str:
+        """Return in words from where to where it goes."""
+        if math.isinf(self.high):
+            return f"{self.low:.4g}{unit} or more"
+        low = "" if math.isinf(self.low) else f"{self.low:.4g} to "
+        return f"{low}{self.high:.4g}{unit}{'' if low else ' or less'}"
 
 
 @frozen
@@ -269,8 +278,9 @@ def percentile_interval(
     whatever the distribution (David and Nagaraja 2003, section 7.1), all else the BCa bootstrap. Of rows that hang together
     whole clusters are drawn, and each of their rows counts as often as its cluster was drawn.
 
-    No values show an end of the interval that lies beyond them, so there must be as many rows, or clusters, as put one of them
-    beyond the percentile on either side: 72 for the 95th at a confidence of 0.95, 368 for the 99th.
+    No values show an end of the interval that lies beyond them. As many rows, or clusters, as put one of them beyond the
+    percentile on either side are 72 for the 95th at a confidence of 0.95, and 368 for the 99th. Of fewer rows that stand alone
+    one column has one end, the other is infinite; all else has no interval.
 
     Args:
         columns: One column of the rows, or two of rows that are drawn together, each of shape (rows,).
@@ -281,11 +291,12 @@ def percentile_interval(
         draws: Bootstrap samples.
     """
     beyond = _rows_beyond(share, confidence)
+    if clusters is None and len(columns) == 1:
+        missing = too_few(len(columns[0]), None)
+        return _between_values(columns[0], share, confidence, max(MINIMUM_ROWS, beyond)) if missing is None else missing
     missing = too_few(len(columns[0]), clusters, max(MINIMUM_ROWS, beyond), max(MINIMUM_DRAWN, beyond))
     if missing is not None:
         return missing
-    if clusters is None and len(columns) == 1:
-        return _between_values(columns[0], share, confidence)
     if clusters is None:
         return bootstrap_interval(columns, _apart(partial(_quantile, share)), None, confidence, seed, draws)
     distinct = max(len(np.unique(clusters[column != _most_frequent(column)])) for column in columns)
@@ -314,12 +325,12 @@ def _rows_beyond(share: float, confidence: float) -> int:
     return math.ceil(max(tail / math.log(share), tail / math.log1p(-share)))
 
 
-def _between_values(values: Floats, share: float, confidence: float) -> Interval:
+def _between_values(values: Floats, share: float, confidence: float, least: int) -> Interval:
     """Return the values between which a percentile lies: so many of the rows are below it as a binomial draw."""
     below = normal.binomial_quantile((1 - confidence) / 2, len(values), share)
     above = normal.binomial_quantile((1 + confidence) / 2, len(values), share)
-    low, high = np.partition(values, (below - 1, above))[[below - 1, above]]
-    return Interval(float(low), float(high), "order statistics", confidence)
+    ordered = np.concatenate(([-math.inf], np.sort(values), [math.inf]))
+    return Interval(float(ordered[below]), float(ordered[above + 1]), "order statistics", confidence, least)
 
 
 def _quantile(share: float, values: Floats) -> Floats:
