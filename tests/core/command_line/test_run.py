@@ -113,15 +113,15 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
         (["-s", "replay", "-d", "rows.jsonl", "--set", "nonsense=1"], "there is no such setting"),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--field", "answer"],
-            "--field 'answer' has the wrong form: write it as TARGET=SOURCE, such as answer=outputs.0",
+            "--field 'answer' has the wrong form: write it as TARGET=SOURCE.",
         ),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--prefix", "answer-quality"],
-            "--prefix 'answer-quality' has the wrong form: write it as NAME=PREFIX, such as rouge=my_",
+            "--prefix 'answer-quality' has the wrong form: write it as NAME=PREFIX.",
         ),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--set", "run.limit"],
-            "--set 'run.limit' has the wrong form: write it as PATH=VALUE, such as run.threshold=0.5",
+            "--set 'run.limit' has the wrong form: write it as PATH=VALUE.",
         ),
         (["-s", "replay", "-d", "rows.jsonl", "--seed", "3"], "--seed 3 is given, but nothing in this run takes it"),
         (["-s", "replay", "-d", "rows.jsonl", "--seed", "3", "-n", "2"], "takes it: it is for --sample"),
@@ -162,6 +162,14 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
         (["-s", "replay", "-d", "rows.jsonl,quote=a,rest"], "what stands behind 'quote' is no option: write key=value"),
         (["-s", "replay", "-d", "rows.jsonl", "--evaluators", ""], "--evaluators names nothing"),
         (
+            ["-s", "replay", "-d", "rows.jsonl", "--metrics", "pass-rate:threshold=0.5,threshold=0.9"],
+            "In the metric 'pass-rate', the option 'threshold' is given twice",
+        ),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--metrics", "pass-rate:threshold"],
+            "In the metric 'pass-rate', 'threshold' is no option: write key=value",
+        ),
+        (
             ["-s", "replay", "-d", "rows.jsonl", "--metrics", "pass-rate:threshold=nan"],
             "threshold is 'nan', but must be",
         ),
@@ -188,6 +196,27 @@ def test_bad_input_says_what_is_wrong_and_exits_2(
     flat = " ".join(done.err.split())
     assert __import__("re").search(message, flat), flat
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("recorded", [False, True], ids=["a dataset", "a system's file"])
+def test_resume_from_another_folder_names_the_one_in_which_the_files_of_the_run_lie(
+    context_bench: Run, jsonl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: bool
+) -> None:
+    jsonl([*ROWS, {"id": "d", "question": "q", "answer": "x"}], "rows.jsonl")
+    system = "replay:field=pred,path=./rows.jsonl" if recorded else "replay:field=pred"
+    asked = ("-s", system, "-d", "rows.jsonl", "--max-failed", "0", "-q", "--run-file", "runs/r.sqlite")
+    (tmp_path / "runs").mkdir()
+    assert context_bench(*asked).code == 12
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    if recorded:
+        jsonl(ROWS, "other/rows.jsonl")
+        (tmp_path / "other" / "rows.jsonl").rename(tmp_path / "other" / "copy.jsonl")
+    done = context_bench("resume", "../runs/r.sqlite", "-q")
+    assert done.code == 2
+    assert f"rows.jsonl lies in {tmp_path}: resume the run from there." in " ".join(done.err.split())
+    monkeypatch.chdir(tmp_path)
+    assert "lies in" not in context_bench("resume", "runs/r.sqlite", "-q").err
 
 
 def test_rows_that_fail_count_as_wrong_and_too_many_give_exit_code_12(context_bench: Run, jsonl: Run) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from attrs import Factory, asdict, evolve, field, fields_dict, frozen
 
 from context_bench.errors import ConfigurationError, ContextBenchError, UnknownNameError, message_of
+from context_bench.plugins.loading import written_options
 from context_bench.plugins.settings import PROJECT_FILE
 from context_bench.secrecy import Secrecy, secret_values, secrets_in, without_secrets
 
@@ -460,7 +461,7 @@ def parse_system(text: str) -> SystemSpec:
         ConfigurationError: The text is no spec.
     """
     label, name, rest = _split(text, "system")
-    return SystemSpec(name, _options(rest, f"system {name!r}"), label)
+    return SystemSpec(name, written_options(rest, f"system {name!r}"), label)
 
 
 def parse_dataset(text: str) -> DatasetSpec:
@@ -477,21 +478,8 @@ def parse_dataset(text: str) -> DatasetSpec:
     """
     label, name, rest = _split(text, "dataset")
     config = rest.pop(0) if rest and rest[0] and "=" not in rest[0] else None
-    options = _options(rest, f"dataset {name!r}")
+    options = written_options(rest, f"dataset {name!r}")
     return DatasetSpec(name, config, options, label, options.pop("split", None))
-
-
-def _options(parts: Sequence[str], owner: str) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for part in parts:
-        key, equals, value = part.partition("=")
-        if not equals or not key:  # a later part is not repeated: it may be the rest of a secret that holds a comma
-            told = f"what stands behind {next(reversed(options))!r}" if options else repr(part)
-            raise ConfigurationError(f"In the {owner}, {told} is no option: write key=value.")
-        if key in options:
-            raise ConfigurationError(f"In the {owner}, the option {key!r} is given twice.")
-        options[key] = value
-    return options
 
 
 def spec_of(kind: type[Spec], found: Mapping[str, Any]) -> Spec:
@@ -573,9 +561,7 @@ def several_datasets() -> Kind:
 
 def _several(kind: type[Spec], check: Callable[[Any, str], Any], python: str = "Any") -> Kind:
     def read(value: Any, where: str) -> Any:
-        if not isinstance(value, list):
-            raise ConfigurationError(f"{where} must be a list.")
-        return tuple(_entry(kind, entry, f"{where}[{place}]") for place, entry in enumerate(value))
+        return tuple(_entry(kind, entry, f"{where}[{place}]") for place, entry in enumerate(_a_list(value, where)))
 
     return Kind(
         "list",
@@ -712,10 +698,10 @@ def _table(kind: type[Spec], entry: Any, where: str) -> Mapping[str, Any]:
     return entry
 
 
-_a_text = held(_is_text, "a text")
+_a_text, _a_list = held(_is_text, "a text"), held(lambda value: isinstance(value, list), "a list")
 _OF_AN_ENTRY = {
     "options": held(lambda value: isinstance(value, Mapping), "a table"),
     "fields": held(lambda value: isinstance(value, Mapping) and _are_texts(value.values()), "a table of texts"),
-    "steps": held(lambda value: isinstance(value, list), "a list"),
+    "steps": _a_list,
 }
 """What the keys of a system or dataset in the project file hold, where it is no text."""

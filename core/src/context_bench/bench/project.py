@@ -53,7 +53,6 @@ from context_bench.plugins.settings import PROJECT_FILE
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
 _DEFAULTS = _KEYS["systems.defaults"].name
 _TABLES = ("run", "plugins")
-_SETTING = "PATH=VALUE, such as run.threshold=0.5"
 
 
 def project_request(project: Mapping[str, Any], catalog: Catalog) -> Request:
@@ -168,7 +167,7 @@ def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
 
 def settings_over(request: Request, flags: Mapping[str, Any], catalog: Catalog) -> Request:
     """Return a request with the values of ``--set`` laid over it, once all that they may name is there."""
-    for path, value in parse_pairs(flags["settings"], "--set", _SETTING).items():
+    for path, value in parse_pairs(flags["settings"], "--set", "PATH=VALUE").items():
         request = set_value(request, path, value, catalog)
     return request
 

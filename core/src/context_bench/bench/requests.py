@@ -67,7 +67,7 @@ class Request:
         keyed=True,
     )
     fields: Mapping[str, str] = parameter(
-        kinds.pairs("TARGET=SOURCE, such as answer=outputs.0"),
+        kinds.pairs("TARGET=SOURCE"),
         "Take a field of named datasets from another column (answer=outputs.0).",
         "--field TARGET=SOURCE",
         key=None,
@@ -169,9 +169,7 @@ class Request:
         _NAMES, "A capability that auto-wired evaluators may use: network or executes-model-code.", "--allow CAPABILITY"
     )
     prefixes: Mapping[str, str] = _explained(
-        kinds.pairs("NAME=PREFIX, such as rouge=my_"),
-        "A prefix for the score keys of an evaluator, by its name.",
-        "--prefix NAME=PREFIX",
+        kinds.pairs("NAME=PREFIX"), "A prefix for the score keys of an evaluator, by its name.", "--prefix NAME=PREFIX"
     )
     options: Mapping[str, Mapping[str, Any]] = parameter(
         kinds.evaluator_options(), "Options of evaluators, by name.", key="evaluators", keyed=True

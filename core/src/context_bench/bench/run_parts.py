@@ -122,13 +122,10 @@ class RunParts:
 
     def described_slots(self, slots: Sequence[Slot]) -> list[Slot]:
         """Return the slots with what governors have recorded beside them."""
-        found = []
-        for slot in slots:
-            description = dict(slot.description)
-            for part in self.governors:
-                description |= _asked(part, "describe", _governed(slot), otherwise={})
-            found.append(evolve(slot, description=description))
-        return found
+        for part in self.governors:
+            told = [_asked(part, "describe", _governed(slot), otherwise={}) for slot in slots]
+            slots = [evolve(slot, description={**slot.description, **own}) for slot, own in zip(slots, told)]
+        return list(slots)
 
     def begin(self, slots: Sequence[Slot], store: RunFile) -> Iterator[str]:
         """Tell the governors what they govern, and what earlier sessions spent; yield what the user should know."""
@@ -211,11 +208,9 @@ def load_part(catalog: Catalog, name: str) -> Any:
     Raises:
         ContextBenchError: It is not installed, or cannot be used.
     """
-    known: dict[str, tuple[type, str]] = {
-        AGREEMENT: (AnswerSource, "source of answers"),
-        CONVERSATIONS: (Asker, "asker"),
-    }
-    return _built(catalog.find("run_parts", name).require_ok(), {}, *known.get(name, (Pacer, "pacer")))
+    component = catalog.find("run_parts", name).require_ok()
+    needed = {AGREEMENT: (AnswerSource, "source of answers"), CONVERSATIONS: (Asker, "asker")}
+    return _built(component, {}, *needed.get(name, (Pacer, "pacer")))
 
 
 def tells_of_conversations(catalog: Catalog, request: Request) -> bool:

@@ -118,9 +118,22 @@ def resume(
             f"{path} was written by evaluate() with objects that no file can keep: {', '.join(lost)}. {again}"
         )
     told = Warnings(on_warning)
-    begun = Run(catalog, request, Place(path, store), told)
-    _check_origins(store, begun.streams, told)
-    return begun.execute()
+    try:
+        begun = Run(catalog, request, Place(path, store), told)
+        _check_origins(store, begun.streams, told)
+        return begun.execute()
+    except ContextBenchError as error:
+        error.args = (f"{error}{_elsewhere(path, request)}",)
+        raise
+
+
+def _elsewhere(path: Path, request: Request) -> str:
+    """Return a sentence about a file that a run names and that is not here, but in a folder above its run file; else nothing."""
+    specs = [spec for asked in (*request.systems, request.reader, *request.datasets) for spec in specs_in(asked)]
+    named = {str(text) for spec in specs for text in (spec.name, *spec.options.values())}
+    lost = [text for text in sorted(named) if "." in text and not os.path.exists(text)]
+    found = [(text, folder) for folder in path.resolve().parents for text in lost if os.path.exists(folder / text)]
+    return "".join(f" {text} lies in {folder}: resume the run from there." for text, folder in found[:1])
 
 
 def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:

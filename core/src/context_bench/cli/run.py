@@ -231,8 +231,7 @@ def idle(catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str,
         used: Kind and id of the components in use.
     """
     owners = {flag: [one for one in catalog if options_given(one, {flag: ""})] for flag in flag_values(flags)}
-    for setting in flags.get("settings", ()):
-        path = setting.partition("=")[0]  # the value may be a secret
+    for path in (setting.partition("=")[0] for setting in flags.get("settings", ())):  # what follows may be a secret
         kind, _, rest = path.partition(".")
         if kind == "evaluators":
             owners[f"--set {path}"] = catalog.named(kind, rest.rpartition(".")[0])

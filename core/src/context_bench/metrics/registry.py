@@ -23,7 +23,7 @@ from context_bench.errors import ConfigurationError, ContextBenchError, MetricEr
 from context_bench.metrics import check_score_field
 from context_bench.plugins.catalog import BLOCKED, Catalog, Component, component_of, install_line
 from context_bench.plugins.component_metadata import SummaryValue
-from context_bench.plugins.loading import build, unfit
+from context_bench.plugins.loading import build, unfit, written_options
 from context_bench.plugins.settings import CORE, PluginSettings
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
@@ -213,15 +213,8 @@ def _is_metric(found: Any) -> bool:
 
 def _parsed(text: str) -> tuple[str, dict[str, str]]:
     name, _, rest = text.partition(":")
-    options = {}
-    for pair in filter(None, rest.split(",")):
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise ConfigurationError(
-                f"The metric {text!r} has the option {pair!r} without a value. Write NAME:option=value."
-            )
-        options[key.strip()] = value.strip()
-    return name.strip(), options
+    options = written_options([part for part in rest.split(",") if part], f"metric {name.strip()!r}")
+    return name.strip(), {key.strip(): value.strip() for key, value in options.items()}
 
 
 def _built(component: Component, options: Mapping[str, Any], shared: Mapping[str, Any]) -> RunMetric:

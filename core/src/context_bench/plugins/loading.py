@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import date, time
 from importlib import import_module
@@ -198,6 +198,24 @@ def _failed(component: Component, error: BaseException) -> Component:
         f"loading it raised {type(error).__name__}: {text}",
         f"upgrade {component.distribution.name}, uninstall it, or leave it out with --without {component.name}",
     )
+
+
+def written_options(parts: Sequence[str], owner: str) -> dict[str, str]:
+    """Return the options that a spec writes as ``key=value``, by key.
+
+    Raises:
+        ConfigurationError: A part has another form, or a key stands twice.
+    """
+    options: dict[str, str] = {}
+    for part in parts:
+        key, equals, value = part.partition("=")
+        if not equals or not key:  # a later part is not repeated: it may be the rest of a secret that holds a comma
+            told = f"what stands behind {next(reversed(options))!r}" if options else repr(part)
+            raise ConfigurationError(f"In the {owner}, {told} is no option: write key=value.")
+        if key in options:
+            raise ConfigurationError(f"In the {owner}, the option {key!r} is given twice.")
+        options[key] = value
+    return options
 
 
 def read_options(

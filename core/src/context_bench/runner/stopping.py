@@ -7,7 +7,6 @@ import signal
 from _thread import interrupt_main, start_new_thread
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from math import inf
 from threading import Event, Lock, Thread, current_thread, main_thread
 from traceback import format_exception
 from types import FrameType
@@ -292,10 +291,7 @@ class Failures:
     """
 
     def __init__(self, share: float, expected: int | None) -> None:
-        self._most = share * (inf if share and expected is None else expected or 0)
-        self._share = share
-        self._rows = f"{'an unknown number of' if expected is None else expected} rows"
-        self._failed = 0
+        self._share, self._expected, self._failed = share, expected, 0
 
     def row(self, row: StoredRow) -> None:
         """Count a row.
@@ -306,9 +302,10 @@ class Failures:
         if row.output is not None or row.again:
             return
         self._failed += 1
-        if self._failed > self._most:
+        if not self._share if self._expected is None else self._failed > self._share * self._expected:
+            of = self._expected or "an unknown number of"
             raise TooManyFailuresError(
-                f"{self._failed} of {self._rows} have failed, more than the share of {self._share:g} that may "
+                f"{self._failed} of {of} rows have failed, more than the share of {self._share:g} that may "
                 f"(--max-failed). The last one: {cause_of(row)}"
             )
 
