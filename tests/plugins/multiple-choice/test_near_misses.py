@@ -30,6 +30,9 @@ BARE_LETTERS = [  # A letter, however it is dressed.
     ("b.", CAPITALS, "B"),
     ("[B]", CAPITALS, "B"),
     ("B:", CAPITALS, "B"),
+    ("A: B", CAPITALS, "B"),
+    ("A: (C)", CAPITALS, "C"),
+    ("A: Paris", CAPITALS, "A"),
     ("Option B", CAPITALS, "B"),
     ("option b", CAPITALS, "B"),
     ("Option (B)", CAPITALS, "B"),
@@ -267,6 +270,8 @@ REASONING = [  # Reasoning is not the answer.
 ]
 
 CONCLUSIONS = [  # Of several letters the concluding one.
+    ("While C is tempting, D is correct.", CAPITALS, "D"),
+    ("Although C may be a trap, D is right.", CAPITALS, "D"),
     ("I think A is wrong so D", CAPITALS, "D"),
     ("Answer: A? No. Final answer: D", CAPITALS, "D"),
     ("definitely C", CAPITALS, "C"),
@@ -441,6 +446,8 @@ NOT_ASSERTED = [  # Supposed, denied, asked, or said by somebody else.
 ]
 
 NO_CONCLUSION = [  # No option, or more than one: nothing is found.
+    ("A and D are false.", CAPITALS, None),
+    ("Option C is true, whereas A and D are false.", CAPITALS, None),
     ("Yes and no.", ("Yes", "No"), None),
     ("Both yes and no, it depends.", ("Yes", "No"), None),
     ("yes and no", ("yes", "no", "maybe"), None),

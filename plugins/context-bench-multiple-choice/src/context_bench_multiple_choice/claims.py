@@ -84,7 +84,10 @@ class Reading:
             if self.verdict(name) != "wrong" and not any(word in w.OTHERS for word in self.before(name.at))
         ]
         named = [name for name in named if not self.question(name.at)] or named
-        letters = sorted({name.letter for name in named})
+        joined = [one for group in self._groups if any(name in group for name in named) for one in group]
+        letters = sorted(
+            {one.letter for one in joined if one.letter in self.letters}
+        )  # of "A and D are false" no single one
         if not named:
             return None
         single = len(letters) == 1 and not any(name.text and self.word(name.stop) == "or" for name in named)
@@ -197,7 +200,11 @@ class Reading:
         verdict, before = self.verdict(name), self.before(name.at)
         if verdict not in ("right", "the answer") or not name.sure or name.symbol or self.question(name.stop):
             return None
-        doubted = any(word in w.DOUBTED for word in before) or any(w.negates(word) for word in before[-3:])
+        clause = (
+            before[len(before) - before[::-1].index(",") :] if "," in before else before
+        )  # "while A is tempting, B is"
+        others = any(word in w.OTHERS for word in clause)
+        doubted = others or any(word in w.SUPPOSING for word in before) or any(w.negates(word) for word in before[-3:])
         if doubted or "would" in (self.word(name.stop), self.word(name.stop + 1)):
             return None
         return Strength.STATED if verdict == "the answer" else Strength.CONCLUDED
@@ -235,6 +242,9 @@ class Reading:
         if start >= stop or name is None or name.text or not name.letter:
             return None
         rest = range(self._separated(name.stop), stop)
+        inner = self.at.get(rest.start) if name.letter == "A" and self.word(name.stop) == ":" else None
+        if inner and not inner.text and inner.letter in self.letters and self._separated(inner.stop) >= stop:
+            return inner, inner.own is False  # "A: D", where A is for answer
         separated = name.enclosed or self.word(name.stop)[:1] in w.SEPARATORS
         return (name, name.own is False and not rest) if not rest or (separated and name.sure) else None
 
