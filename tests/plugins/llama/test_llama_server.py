@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -258,3 +259,30 @@ def test_ctrl_c_lets_the_row_in_flight_finish_and_stops_the_server(gguf: Callabl
     assert "Traceback" not in told
     assert is_gone(int(noted.read_text()))
     assert list(RunReader(tmp_path / "run.sqlite").row_ids())
+
+
+def test_a_server_that_the_collector_gives_back_while_another_is_borrowed_stops_nothing(
+    gguf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system in a cycle of references is let go wherever memory is asked for: the thread waited for itself."""
+    import threading
+
+    from context_bench_llama import server
+
+    forgotten = server.borrow(settings(gguf("forgotten.gguf")), 1.0)
+    made = server.LlamaServer
+
+    def collected(*arguments: Any) -> Any:
+        server.give_back(forgotten)
+        return made(*arguments)
+
+    monkeypatch.setattr(server, "LlamaServer", collected)
+    found: list[Any] = []
+    wanted = settings(gguf("wanted.gguf"))
+    thread = threading.Thread(target=lambda: found.append(server.borrow(wanted, 1.0)), daemon=True)
+    thread.start()
+    thread.join(60.0)
+    assert found, "it waits for itself"
+    assert (forgotten.settings in server._borrowed, wanted in server._borrowed) == (False, True)
+    server.give_back(found[0])
+    assert wanted not in server._borrowed

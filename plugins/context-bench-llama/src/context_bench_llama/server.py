@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import Empty, Queue
 from tempfile import TemporaryFile
-from threading import BoundedSemaphore, Lock, Thread
+from threading import BoundedSemaphore, Lock, RLock, Thread
 from typing import IO, Any
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
@@ -211,7 +211,7 @@ class LlamaServer:
 
 
 _borrowed: dict[ServerSettings, tuple[LlamaServer, int]] = {}
-_borrowing = Lock()
+_borrowing = RLock()  # the collector may give one back while this thread borrows another
 
 
 def borrow(settings: ServerSettings, start_timeout: float) -> LlamaServer:
