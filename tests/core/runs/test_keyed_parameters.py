@@ -89,7 +89,7 @@ def keys(folder: Path, name: str, **more: Any) -> tuple[str, dict[str, str]]:
 @pytest.mark.parametrize("name", [name for name, value in OTHER_VALUES.items() if value is not None])
 def test_a_key_depends_on_what_is_declared_so_and_on_nothing_else(name: str, tmp_path: Path) -> None:
     one = PARAMETERS[name]
-    more = {"reader": READER} if name == "inputs" else {}
+    more = {"inputs": {"reader": READER}, "seed": {"sample": 3}}.get(name, {})  # without which it is refused
     usual = keys(tmp_path, "usual", **more)
     other = keys(tmp_path, "other", **{**more, one.python or name: OTHER_VALUES[name]})
     assert (usual != other) == one.keyed
