@@ -218,3 +218,31 @@ def test_what_an_error_says_is_a_plain_text() -> None:
     assert type(message_of(OddError())) is str
     assert message_of(OddError()) == "odd"
     assert message_of(ValueError("a\nb")) == "a\nb"
+
+
+COUNTS = {
+    "less than none": ("return -1", "count() returned -1, not a whole number from 0 on"),
+    "a part": ("return 0.5", "count() returned 0.5, not a whole number from 0 on"),
+    "a text": ("return '3'", "count() returned '3', not a whole number from 0 on"),
+    "nothing": ("return None", "count() returned None, not a whole number from 0 on"),
+    "a truth": ("return True", "count() returned True, not a whole number from 0 on"),
+    "no number": ("return float('nan')", "count() returned nan, not a whole number from 0 on"),
+    "more than a file holds": ("return 10**30", "not a whole number from 0 on"),
+    "an error": ("raise RuntimeError('no words')", "failed: RuntimeError: no words"),
+    "an end": ("raise SystemExit(0)", "failed: SystemExit: 0"),
+}
+
+
+@pytest.mark.parametrize("case", COUNTS)
+def test_a_count_of_tokens_that_is_none_is_told_with_its_tokenizer(
+    case: str, site: Any, process: Callable[..., Any]
+) -> None:
+    body, told = COUNTS[case]
+    site.basics()
+    code = f"class Odd:\n    name = 'odd'\n    def count(self, text):\n        {body}\n"
+    manifest = 'schema = 1\napi = "1.0"\n[tokenizers.odd]\nsummary = "Odd"\n'
+    site.add("acme-odd", code=code, manifest=manifest, entry_points={"tokenizers": {"odd": "acme_odd:Odd"}})
+    done = process("run", "-d", "toy", "-s", "echo", "--tokenizer", "odd", "-q")
+    assert done.code == 2, done.words
+    assert "The tokenizer acme-odd/odd failed" in done.words
+    assert told in done.words

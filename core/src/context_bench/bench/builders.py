@@ -8,6 +8,7 @@ from functools import partial
 from hashlib import sha256
 from inspect import iscoroutinefunction
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ from context_bench.errors import (
     message_of,
 )
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, of_suffix
-from context_bench.plugins.loading import load, read_options, unfit
+from context_bench.plugins.loading import attempted, load, read_options, unfit
 from context_bench.plugins.wiring import Choice, DatasetFacts, DatasetPlan, decide_dataset, plan_dataset
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.runner.job_source import bounded
@@ -346,9 +347,24 @@ def tokenizer_of(catalog: Catalog, name: str) -> Tokenizer:
         return WordTokenizer()
     component = catalog.find("tokenizers", name)
     tokenizer = component.build({})
-    if not isinstance(tokenizer, Tokenizer):
+    if not isinstance(tokenizer, Tokenizer) or not isinstance(tokenizer.name, str):
         raise unfit(component, f"{type(tokenizer).__name__} has no name or no count()")
-    return tokenizer
+    return CheckedTokenizer(tokenizer, f"The tokenizer {component.id}")
+
+
+class CheckedTokenizer:
+    """A tokenizer of a package, whose counts are whole numbers from 0 on; anything else is told with its name."""
+
+    def __init__(self, tokenizer: Tokenizer, who: str) -> None:
+        self.name, self._count, self._who = tokenizer.name, tokenizer.count, who
+
+    def count(self, text: str) -> int:
+        """Return how many tokens a text has."""
+        found = attempted(self._who, self._count, text)
+        number = int(found) if isinstance(found, Integral) and not isinstance(found, bool) else -1
+        if not 0 <= number < 2**53:
+            raise PluginError(f"{self._who} failed: count() returned {found!r}, not a whole number from 0 on.")
+        return number
 
 
 def _may_ask(catalog: Catalog, system: Any) -> bool:
