@@ -361,7 +361,7 @@ class CheckedTokenizer:
     def count(self, text: str) -> int:
         """Return how many tokens a text has."""
         found = attempted(self._who, self._count, text)
-        number = int(found) if isinstance(found, Integral) and not isinstance(found, bool) else -1
+        number = -1 if isinstance(found, bool) or not isinstance(found, Integral) else int(found)
         if not 0 <= number < 2**53:
             raise PluginError(f"{self._who} failed: count() returned {found!r}, not a whole number from 0 on.")
         return number

@@ -31,6 +31,7 @@ from context_bench.protocols import (
     Pacer,
     Preparer,
     Rates,
+    System,
 )
 from context_bench.records import EvalRow, Usage
 from context_bench.runner.admission import bill_of
@@ -46,6 +47,7 @@ _PROTOCOLS: Mapping[str, type] = {  # in the order of the fields of RunParts; an
     "pacer": Pacer,
     "asker": Asker,
 }
+_SLOT: Mapping[str, Any] = {"label": str, "source_label": str, "key": Mapping, "process": Callable}
 AGREEMENT = "agreement"
 """The run part that a reference needs."""
 CONVERSATIONS = "conversations"
@@ -92,7 +94,7 @@ class RunParts:
         for part in self.derived_jobs:
             sources = [slot.label for slot in slots if _asked(part, "accepts", slot.system, otherwise=True)]
             for made in _listed(part, "slots", sources):
-                if lacking := [name for name in ("label", "source_label", "key", "process") if not hasattr(made, name)]:
+                if lacking := [name for name in _SLOT if not isinstance(getattr(made, name, None), _SLOT[name])]:
                     raise PluginError(f"The run part {part.name} failed: {made!r} is no slot, it lacks {lacking[0]}.")
                 taken = made.label in [*labels, *(one.label for _, one in found)]
                 if taken or made.source_label not in labels:
@@ -115,6 +117,7 @@ class RunParts:
                     raise PluginError(
                         f"The run part {part.name} failed: it built {len(found)} of {len(systems)} systems."
                     )
+                found = [_held(part, "built", system, System, "a system") for system in found]
                 systems = [evolve(one, system=system) for one, system in zip(systems, found)]
             return [one.system for one in systems]
 
@@ -124,14 +127,16 @@ class RunParts:
         """Return the slots with what governors have recorded beside them."""
         for part in self.governors:
             told = [_asked(part, "describe", _governed(slot), otherwise={}) for slot in slots]
-            slots = [evolve(slot, description={**slot.description, **own}) for slot, own in zip(slots, told)]
+            held = [_held(part, "describe", own, Mapping, "a mapping") for own in told]
+            slots = [evolve(slot, description={**slot.description, **own}) for slot, own in zip(slots, held)]
         return list(slots)
 
     def begin(self, slots: Sequence[Slot], store: RunFile) -> Iterator[str]:
         """Tell the governors what they govern, and what earlier sessions spent; yield what the user should know."""
         for part in self.governors:
             spent = (0.0, None) if store.is_new else self._spent(slots, store)
-            yield from _listed(part, "begin", list(map(_governed, slots)), *spent)
+            for line in _listed(part, "begin", list(map(_governed, slots)), *spent):
+                yield _held(part, "begin", line, str, "a text")
 
     def _spent(self, slots: Sequence[Slot], store: RunFile) -> tuple[float, float | None]:
         """Return the money that was spent so far, that on unfinished conversations included, and on the dearest call."""
@@ -160,7 +165,8 @@ class RunParts:
         for part in self.controllers:
             reason = _asked(part, "row_finished", row)
             if reason is not None:
-                raise ContextBenchError(f"{part.name} stopped the run: {reason}")
+                reason = _held(part, "row_finished", reason, str, "a text or None")
+                raise ContextBenchError(f"{part.name} stopped the run: {' '.join(reason.split())}")
 
     def exit_code(self, result: Any, more: Sequence[tuple[str, Any]] = ()) -> int | None:
         """Return the highest exit code that a controller sets, or an evaluator, one of ``more``; None when none sets one."""
@@ -299,7 +305,23 @@ def _asked(part: Any, name: str, *arguments: Any, otherwise: Any = None) -> Any:
 
 def _listed(part: Any, name: str, *arguments: Any) -> list[Any]:
     """Return as a list what a method of a part returns; nothing where the part has no such method."""
-    return attempted(f"The run part {part.name}", lambda: list(getattr(part, name, lambda *_: ())(*arguments)))  # type: ignore[no-any-return]
+
+    def listed() -> list[Any]:
+        found = getattr(part, name, lambda *_: ())(*arguments)
+        return list(found if not isinstance(found, str) else _held(part, name, found, list, "a list"))
+
+    return attempted(f"The run part {part.name}", listed)  # type: ignore[no-any-return]
+
+
+def _held(part: Any, name: str, found: Any, kind: Any, what: str) -> Any:
+    """Return what a method of a part returned, or told as one of many.
+
+    Raises:
+        PluginError: It is of another kind.
+    """
+    if not isinstance(found, kind):
+        raise PluginError(f"The run part {part.name} failed: {name}() returned {found!r}, not {what}.")
+    return found
 
 
 def rates_of(part: Pacer, *asked: Any) -> Any:
