@@ -235,6 +235,8 @@ def test_the_heuristics_say_that_they_are_some() -> None:
         assert evaluator(0.5).fingerprint() == {"threshold": 0.5}
         with pytest.raises(ValueError, match="threshold must be from 0 to 1"):
             evaluator(2)
+        with pytest.raises(ValueError, match="threshold must be from 0 to 1, not 'half'"):
+            evaluator("half")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("reference", ["...", "—", "🙂", "No.", "It is so. Not for me!", "A"])

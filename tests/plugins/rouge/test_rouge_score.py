@@ -192,7 +192,7 @@ def test_bands_hold_their_lower_bound(value, band):
     assert score_band(value) == band
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), None, "high"])
 def test_a_band_needs_a_score(value):
     with pytest.raises(ValueError, match="from 0 to 1"):
         score_band(value)

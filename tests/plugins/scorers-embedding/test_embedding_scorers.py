@@ -144,7 +144,7 @@ def test_each_is_made_again_from_json_and_runs_asynchronously(scorer: Any) -> No
     )
 
 
-@pytest.mark.parametrize("weight", [-0.1, 1.1, True])
+@pytest.mark.parametrize("weight", [-0.1, 1.1, True, None, "0.1"])
 def test_a_weight_outside_of_its_range_is_refused(weight: Any) -> None:
     with pytest.raises(UserValueError, match="precision_weight must be from 0 to 1"):
         BERTScore(precision_weight=weight)

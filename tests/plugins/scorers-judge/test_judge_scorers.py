@@ -329,6 +329,8 @@ def test_without_a_judge_a_heuristic_says_that_it_is_one() -> None:
         Hallucination(method="magic")
     with pytest.raises(UserValueError, match="repairs must be a whole number from 0 up, not -1"):
         Hallucination(repairs=-1)
+    with pytest.raises(UserValueError, match="threshold must be from 0 to 1, not 'half'"):
+        Hallucination(threshold="half")  # type: ignore[arg-type]
 
 
 # All of them.

@@ -110,6 +110,8 @@ def test_coefficient_penalty_and_formula(options: Any, expected: float, fake: An
     [
         ({"coeff": 1.1}, "coeff must be from 0 to 1"),
         ({"coeff": -0.1}, "coeff must be from 0 to 1"),
+        ({"coeff": "0.5"}, "coeff must be from 0 to 1, not '0.5'"),
+        ({"coeff": None}, "coeff must be from 0 to 1, not None"),
         ({"formula": "mean"}, "formula must be one of page, ragas"),
         ({"length_unit": "bytes"}, "length_unit must be one of chars, words, tokens"),
         ({"repairs": -1}, "repairs must be a whole number"),

@@ -26,7 +26,7 @@ class _Lexical:
     name = "lexical"
 
     def __init__(self, threshold: float = 0.7) -> None:
-        if isinstance(threshold, bool) or not 0 <= threshold <= 1:
+        if isinstance(threshold, bool) or not hasattr(threshold, "__float__") or not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be from 0 to 1, not {threshold!r}.")
         self.threshold = threshold
 

@@ -22,7 +22,7 @@ def score_band(score: float) -> str:
     Raises:
         ValueError: The score is not a number from 0 to 1.
     """
-    if not 0 <= score <= 1:
+    if not hasattr(score, "__float__") or not 0 <= score <= 1:
         raise ValueError(f"score_band() takes a score from 0 to 1, not {score!r}.")
     # 0.9 may come out of a division as 0.8999999999999999
     return next(name for bound, name in _BANDS if score >= bound - 1e-12)

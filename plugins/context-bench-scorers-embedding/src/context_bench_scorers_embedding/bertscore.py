@@ -31,7 +31,11 @@ class BERTScore(Scorer):
     def __init__(
         self, model_type: str = DEBERTA, precision_weight: float = 0.1, *, embedder: Embedder | None = None
     ) -> None:
-        if isinstance(precision_weight, bool) or not 0 <= precision_weight <= 1:
+        if (
+            isinstance(precision_weight, bool)
+            or not hasattr(precision_weight, "__float__")
+            or not 0 <= precision_weight <= 1
+        ):
             raise UserValueError(f"precision_weight must be from 0 to 1, not {precision_weight!r}.")
         self.model_type = model_type if embedder is None else embedder.model
         self.precision_weight = precision_weight

@@ -53,7 +53,7 @@ class Hallucination(JudgeScorer):
         super().__init__(llm, prompts=prompts, max_tokens=max_tokens, repairs=repairs)
         if method not in METHODS:
             raise UserValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
-        if isinstance(threshold, bool) or not 0 <= threshold <= 1:
+        if isinstance(threshold, bool) or not hasattr(threshold, "__float__") or not 0 <= threshold <= 1:
             raise UserValueError(f"threshold must be from 0 to 1, not {threshold!r}.")
         self.method = method
         self.threshold = threshold

@@ -76,7 +76,7 @@ class SummarizationScore(JudgedEvaluator):
         max_retries: int = 3,
         retry_base_delay: float = 1.0,
     ) -> None:
-        if isinstance(coeff, bool) or not 0 <= coeff <= 1:
+        if isinstance(coeff, bool) or not hasattr(coeff, "__float__") or not 0 <= coeff <= 1:
             raise ValueError(f"coeff must be from 0 to 1, not {coeff!r}.")
         if formula not in FORMULAS:
             raise ValueError(f"formula must be one of {', '.join(FORMULAS)}, not {formula!r}.")
