@@ -35,6 +35,22 @@ RETURNED = {
     "a number as a description": ("governor", "describe(self, system)", "return 7", "returned 7, not a mapping"),
     "a text as lines": ("governor", "begin(self, *told)", "return 'ab'", "returned 'ab', not a list"),
     "numbers as lines": ("governor", "begin(self, *told)", "return [7]", "returned 7, not a text"),
+    "a number as a bill": ("governor", "bill(self, *asked)", "return 7", "failed: TypeError: cannot unpack"),
+    "a bill in three parts": (
+        "governor",
+        "bill(self, *asked)",
+        "return 1.0, 'x', 3",
+        "failed: ValueError: too many values",
+    ),
+    "a bill below nothing": ("governor", "bill(self, *asked)", "return -5.0, 'x'", "bill() returned -5.0 and 'x'"),
+    "a bill that is no number": (
+        "governor",
+        "bill(self, *asked)",
+        "return float('nan'), 'x'",
+        "bill() returned nan and 'x'",
+    ),
+    "a text as a bill": ("governor", "bill(self, *asked)", "return '1', 'x'", "failed: TypeError: '<="),
+    "a number as the source": ("governor", "bill(self, *asked)", "return 1.0, 7", "bill() returned 1.0 and 7"),
     "a slot with a number as label": (
         "derived-job",
         "slots(self, labels)",
@@ -56,16 +72,26 @@ RETURNED = {
 }
 
 
+SYSTEM = """
+class Paid:
+    name = "paid"
+
+    def process(self, example):
+        return {"response": "one", "usage": {"input_tokens": 3, "output_tokens": 1}}
+"""
+
+
 def _run(kind: str, methods: tuple[str, ...], site: Any, context_bench: Callable[..., Any]) -> Any:
     site.basics()
     lines = "".join(f"    {line}\n" for line in methods)
     site.add(
         "acme-odd",
-        code=f"class Odd:\n    name = 'odd'\n{lines}",
-        manifest=f'schema = 1\napi = "1.0"\n[run_parts.odd]\nsummary = "Odd"\nclass = "Odd"\nkind = "{kind}"\n',
-        entry_points={"run_parts": {"odd": "acme_odd:Odd"}},
+        code=f"{SYSTEM}\n\nclass Odd:\n    name = 'odd'\n{lines}",
+        manifest=f'schema = 1\napi = "1.0"\n[run_parts.odd]\nsummary = "Odd"\nclass = "Odd"\nkind = "{kind}"\n'
+        '[systems.paid]\nsummary = "Costs"\nclass = "Paid"\n',
+        entry_points={"run_parts": {"odd": "acme_odd:Odd"}, "systems": {"paid": "acme_odd:Paid"}},
     )
-    return context_bench("run", "-d", "toy", "-s", "echo", "--part", "odd", "-q", "--format", "none")
+    return context_bench("run", "-d", "toy", "-s", "paid", "--part", "odd", "-q", "--format", "none")
 
 
 @pytest.mark.parametrize("kind", PARTS)

@@ -231,8 +231,17 @@ class Admission:
 
 def bill_of(governors: Iterable[Any]) -> Bill:
     """Return what says what a response cost: the first governor that bills, else what endpoints report."""
-    bills = (partial(attempted, f"The run part {one.name}", one.bill) for one in governors if hasattr(one, "bill"))
+    bills = (
+        partial(attempted, f"The run part {one.name}", _billed, one.bill) for one in governors if hasattr(one, "bill")
+    )
     return next(bills, reported_cost)
+
+
+def _billed(bill: Bill, *asked: Any) -> tuple[float | None, str | None]:
+    cost, source = bill(*asked)
+    if not (cost is None or 0 <= cost < float("inf")) or not isinstance(source, str | None):
+        raise ValueError(f"bill() returned {cost!r} and {source!r}, not money from 0 on and where it comes from")
+    return cost, source
 
 
 @define(eq=False)
