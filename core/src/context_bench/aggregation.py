@@ -185,8 +185,8 @@ class Columns:
         numbers: tuple[Any, ...],
         measured: Mapping[str, Any],
         baseline: BaselineRow | None,
-        is_answered: bool = True,
-        can_pass: bool = True,
+        is_answered: bool,
+        can_pass: bool,
     ) -> None:
         """Note what a row took, in tokens, time and money.
 
@@ -204,10 +204,10 @@ class Columns:
             self.input_tokens += given
             self.context_tokens += context
             asked = context
-        if prompt is not None:  # no prompt has 0 tokens: such a count is none
-            prompt = int(prompt) if prompt >= 1 else None
-        if prompt is not None:
-            asked = prompt
+        if prompt is None or prompt < 1:  # no prompt has 0 tokens: such a count is none
+            prompt = None
+        else:
+            asked = prompt = int(prompt)
             self.reported += 1
             self.reported_tokens += prompt
             self.has_cache_counts = self.has_cache_counts or cached is not None
@@ -224,12 +224,12 @@ class Columns:
         self.answered += 1
         if cost is not None:
             self.costs.append(cost)
+            if can_pass:
+                self.scored_costs.append(cost)
             if baseline is not None and baseline.cost is not None:
                 self.compared_costs.append(cost)
                 self.baseline_costs.append(baseline.cost)
         if can_pass:
-            if cost is not None:
-                self.scored_costs.append(cost)
             is_reported = bool(measured and measured.get("is_reported"))
             if (prompt is not None) != is_reported:
                 source = NO_SOURCE  # two counts from different sources are never added
@@ -287,7 +287,7 @@ class Columns:
             else:
                 can_pass = True
             column.append(_ABSENT if value is None else value)
-        self._measure(numbers, measured, baseline, can_pass=can_pass)
+        self._measure(numbers, measured, baseline, True, can_pass)
 
 
 def _turns(output: Mapping[str, Any]) -> int:
