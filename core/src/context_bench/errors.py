@@ -42,6 +42,12 @@ class ConfigurationError(ContextBenchError):
     """An option, a value or a combination of them cannot work."""
 
 
+def misfit(thing: object, what: str, lacks: str) -> ConfigurationError:
+    """Return the error that an object is nothing of a kind; of a class, that it is called first."""
+    told = "it is a class: call it first" if isinstance(thing, type) else lacks
+    return ConfigurationError(f"{thing!r} is no {what}: {told}.")
+
+
 class UnknownNameError(ConfigurationError):
     """Nothing answers to a name that was asked for.
 

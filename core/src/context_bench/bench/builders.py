@@ -34,6 +34,7 @@ from context_bench.errors import (
     UnstorableError,
     did_you_mean,
     message_of,
+    misfit,
 )
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, of_suffix
 from context_bench.plugins.loading import attempted, load, read_options, unfit
@@ -554,9 +555,7 @@ def _as_system(asked: Any) -> System:
     if callable(asked) and not isinstance(asked, type):
         is_async = iscoroutinefunction(asked) or iscoroutinefunction(type(asked).__call__)
         return (AsyncFunctionSystem if is_async else FunctionSystem)(asked)
-    raise ConfigurationError(
-        f"{asked!r} is no system: it has no name and process(), and is no function. A class must be called first."
-    )
+    raise misfit(asked, "system", "it has no name and process(), and is no function")
 
 
 def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str | None:

@@ -18,7 +18,7 @@ from context_bench.bench.builders import describe_dataset, find_dataset, fingerp
 from context_bench.bench.parameters import specs_in
 from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import described_parts
-from context_bench.errors import ConfigurationError, UnstorableError, WiringError, message_of
+from context_bench.errors import ConfigurationError, UnstorableError, WiringError, message_of, misfit
 from context_bench.metrics.registry import RunMetric, active_metrics, metrics_for
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, singular
 from context_bench.plugins.component_metadata import Facts
@@ -358,9 +358,7 @@ def _objects_in(request: Request) -> list[Evaluator]:
     objects = [one for one in request.evaluators or () if not isinstance(one, str)]
     for one in objects:
         if isinstance(one, type) or not isinstance(one, Evaluator):
-            raise ConfigurationError(
-                f"{one!r} is no evaluator: it has no name and score(). A class must be called first."
-            )
+            raise misfit(one, "evaluator", "it has no name, which is a text, and score()")
     return objects
 
 

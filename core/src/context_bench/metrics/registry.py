@@ -19,7 +19,7 @@ from attrs import Factory, frozen
 
 from context_bench.aggregation import Columns, read_columns
 from context_bench.answers import UNREADABLE
-from context_bench.errors import ConfigurationError, ContextBenchError, MetricError, PluginError, message_of
+from context_bench.errors import ConfigurationError, ContextBenchError, MetricError, PluginError, message_of, misfit
 from context_bench.metrics import check_score_field
 from context_bench.plugins.catalog import BLOCKED, Catalog, Component, component_of, install_line
 from context_bench.plugins.component_metadata import SummaryValue
@@ -199,10 +199,7 @@ def _of(catalog: Catalog, one: str | Metric, shared: Mapping[str, Any]) -> RunMe
         name, options = _parsed(one)
         return _built(catalog.find("metrics", name), options, shared)
     if isinstance(one, type) or not _is_metric(one):
-        raise ConfigurationError(
-            f"{one!r} is no metric: it has no name, or none of compute(), compute_columns() and compare(). A class must be "
-            "called first."
-        )
+        raise misfit(one, "metric", "it has no name, or none of compute(), compute_columns() and compare()")
     return with_declarations(one, catalog)
 
 
