@@ -8,7 +8,6 @@ from functools import partial
 from hashlib import sha256
 from inspect import iscoroutinefunction
 from itertools import islice
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +39,7 @@ from context_bench.plugins.catalog import Catalog, Component, component_of, edit
 from context_bench.plugins.loading import attempted, load, read_options, unfit
 from context_bench.plugins.wiring import Choice, DatasetFacts, DatasetPlan, decide_dataset, plan_dataset
 from context_bench.protocols import BuiltSystem, System, Tokenizer
+from context_bench.records import quantity
 from context_bench.runner.job_source import bounded
 from context_bench.runner.parts import (
     COLUMNS,
@@ -362,8 +362,8 @@ class CheckedTokenizer:
     def count(self, text: str) -> int:
         """Return how many tokens a text has."""
         found = attempted(self._who, self._count, text)
-        number = -1 if isinstance(found, bool) or not isinstance(found, Integral) else int(found)
-        if not 0 <= number < 2**53:
+        number = quantity(found)
+        if type(number) is not int:
             raise PluginError(f"{self._who} failed: count() returned {found!r}, not a whole number from 0 on.")
         return number
 
