@@ -38,6 +38,12 @@ def message_of(error: BaseException) -> str:
         return f"its message cannot be read: {type(error).__name__}.__str__ failed"
 
 
+def reason_of(error: BaseException) -> str:
+    """Return what an error says, behind its kind where the message alone would not tell."""
+    kind = "" if isinstance(error, OSError | ValueError | ContextBenchError) else f"{type(error).__name__}: "
+    return f"{kind}{message_of(error)}"
+
+
 class ConfigurationError(ContextBenchError):
     """An option, a value or a combination of them cannot work."""
 

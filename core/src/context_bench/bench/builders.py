@@ -34,6 +34,7 @@ from context_bench.errors import (
     did_you_mean,
     message_of,
     misfit,
+    reason_of,
 )
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, of_suffix
 from context_bench.plugins.loading import attempted, load, read_options, unfit
@@ -204,8 +205,7 @@ def fingerprint_of(thing: Any, who: str) -> Mapping[str, Any] | None:
     try:
         found = found() if callable(found) else found
     except (Exception, SystemExit, GeneratorExit) as error:
-        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
-        raise ConfigurationError(f"{who[0].upper()}{who[1:]} cannot be used: {kind}{message_of(error)}") from error
+        raise ConfigurationError(f"{who[0].upper()}{who[1:]} cannot be used: {reason_of(error)}") from error
     if not isinstance(found, Mapping):
         raise ConfigurationError(f"The fingerprint of {who} is {type(found).__name__}, not a mapping.")
     return found
@@ -575,9 +575,7 @@ def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str |
             except DatasetError:
                 raise
             except Exception as error:
-                raise DatasetError(
-                    f"The {name} of a dataset cannot be told: {type(error).__name__}: {message_of(error)}"
-                ) from error
+                raise DatasetError(f"The {name} of a dataset cannot be told: {reason_of(error)}") from error
         if isinstance(found, str | int) and not isinstance(found, bool) and str(found):
             return str(found)[:_LONGEST]
     return None

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, field, frozen
 
-from context_bench.errors import ContextBenchError, DatasetError, UnstorableError, message_of
+from context_bench.errors import ContextBenchError, DatasetError, UnstorableError, reason_of
 from context_bench.runner.parts import EVERYTHING, Job, LabelWiring, Slot, Stream, is_conversation, private, shown
 from context_bench.runner.stopping import Raised, guarded, is_ours
 from context_bench.store.encoding import from_json, to_json
@@ -373,19 +373,14 @@ def _placed(stream: Stream, timeout: float | None) -> Iterator[Placed]:
                 raise _hangs(named(stream), f"{where}: it gave no example", timeout)
             if isinstance(found.error, ContextBenchError):
                 raise found.error
-            raise DatasetError(f"{named(stream)} cannot be read {where}: {_why(found.error)}") from found.error
+            raise DatasetError(f"{named(stream)} cannot be read {where}: {reason_of(found.error)}") from found.error
         yield position, found
         position += 1
 
 
 def _damaged(stream: Stream, position: int, error: Exception) -> DatasetError:
     done = "stored" if isinstance(error, UnstorableError) else "taken"
-    return DatasetError(f"Row {position} of {called(stream)} cannot be {done}: {_why(error)}")
-
-
-def _why(error: BaseException) -> str:
-    kind = "" if isinstance(error, OSError | ValueError | ContextBenchError) else f"{type(error).__name__}: "
-    return f"{kind}{message_of(error)}"
+    return DatasetError(f"Row {position} of {called(stream)} cannot be {done}: {reason_of(error)}")
 
 
 def _elsewhere(items: Iterable[Any], timeout: float) -> Iterator[Any]:
