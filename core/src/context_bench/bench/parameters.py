@@ -320,21 +320,17 @@ def table() -> Kind:
 def pairs(form: str) -> Kind:
     """Return the kind of texts by text; errors tell in which form they are written."""
     check = held(lambda value: isinstance(value, Mapping) and _are_texts(value.values()), "a table of texts", dict)
-
-    def parse(given: Any, where: str) -> Any:
-        return parse_pairs((given,) if isinstance(given, str) else given, where, form)
-
-    return Kind("table", check, parse, is_repeated=True, python="Mapping[str, str]")
+    return Kind("table", check, partial(parse_pairs, form=form), is_repeated=True, python="Mapping[str, str]")
 
 
-def parse_pairs(texts: tuple[str, ...], what: str, form: str) -> dict[str, str]:
-    """Read ``key=value`` texts, whose form errors tell.
+def parse_pairs(texts: str | tuple[str, ...], what: str, form: str) -> dict[str, str]:
+    """Read one ``key=value`` text, or several, whose form errors tell.
 
     Raises:
         ConfigurationError: One of them has another form, or a key stands twice.
     """
     found: dict[str, str] = {}
-    for one in texts:
+    for one in (texts,) if isinstance(texts, str) else texts:
         key, equals, value = one.partition("=")
         if not equals or not key or not value:
             raise ConfigurationError(f"{what} {one!r} has the wrong form: write it as {form}.")
