@@ -6,7 +6,7 @@ asked, too. It is loaded before anything else of the run is set up, and stands i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -305,12 +305,9 @@ def _asked(part: Any, name: str, *arguments: Any, otherwise: Any = None) -> Any:
 
 def _listed(part: Any, name: str, *arguments: Any) -> list[Any]:
     """Return as a list what a method of a part returns; nothing where the part has no such method."""
-
-    def listed() -> list[Any]:
-        found = getattr(part, name, lambda *_: ())(*arguments)
-        return list(found if not isinstance(found, str) else _held(part, name, found, list, "a list"))
-
-    return attempted(f"The run part {part.name}", listed)  # type: ignore[no-any-return]
+    found = _asked(part, name, *arguments, otherwise=())
+    kind = list if isinstance(found, str) else Iterable
+    return attempted(f"The run part {part.name}", list, _held(part, name, found, kind, "a list"))  # type: ignore[no-any-return]
 
 
 def _held(part: Any, name: str, found: Any, kind: Any, what: str) -> Any:
