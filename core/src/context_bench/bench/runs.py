@@ -159,12 +159,12 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
 
 
 def run_path(request: Request) -> Path:
-    """Return where the run file of the command line lies: as asked for, else a new TIME-ID-NAME.sqlite in runs or the cache."""
+    """Return where a run file that is kept lies: as asked for, else a new TIME-ID-NAME.sqlite in the cache, else in runs."""
     if request.run_file is not None:
         return Path(request.run_file)
-    names = [
-        Path(spec.label or spec.name).name.partition(".")[0] for spec in (*request.systems[:2], *request.datasets[:1])
-    ]
+    asked = (*request.systems[:2], *request.datasets[:1])  # objects may have neither
+    called = [str(getattr(one, "label", None) or getattr(one, "name", "")) for one in asked]
+    names = [Path(name).name.partition(".")[0] for name in called if name]
     slug = "-".join("".join(c if c.isalnum() else "-" for c in name).strip("-") for name in names)
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{uuid4().hex[:6]}-{slug[:60] or 'run'}"  # others may begin in this second
     return Path(request.cache_dir or "runs", f"{stem}.sqlite")
@@ -183,13 +183,10 @@ def _earlier(request: Request) -> EarlierResponses | None:
 
 
 def _place(request: Request) -> Place:
-    if request.run_file is not None:
-        path = Path(request.run_file)
-        return Place(path, RunFile.open(path), is_asked_anew=True) if path.exists() else Place(path)
-    if request.cache_dir is not None:
-        name = f"{now().replace(':', '').replace('+0000', 'Z')}-{uuid4().hex[:8]}.sqlite"
-        return Place(Path(request.cache_dir, name))
-    return Place(None)
+    if request.run_file is None and request.cache_dir is None:
+        return Place(None)
+    path = run_path(request)
+    return Place(path, RunFile.open(path), is_asked_anew=True) if path.exists() else Place(path)
 
 
 def _warn(line: str) -> None:
