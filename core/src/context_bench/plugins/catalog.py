@@ -196,9 +196,7 @@ class Component(NamedTuple):
             return self
         if self.rivals:
             raise contested(self.kind, self.name, (self.id, *self.rivals))
-        raise PluginError(
-            f"{singular(self.kind).capitalize()} {self.id} {stated(self.state)}: {self.reason}. {self.cure}"
-        )
+        raise PluginError(f"{self.noun.capitalize()} {self.id} {stated(self.state)}: {self.reason}. {self.cure}")
 
     @property
     def cure(self) -> str:

@@ -48,18 +48,17 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
             for part in filter(None, attribute.split(".")):
                 value = getattr(value, part)
             value = _bind(value, component)
-    except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] != module_name.partition(".")[0]:
-            broken = component.with_state(
-                MISSING_DEPENDENCY,
-                f"it needs the module {error.name!r}, which is not installed",
-                f"reinstall {name} with its dependencies, or install what provides {error.name!r}",
-            )
-            return broken, None, error
-        return _failed(component, error), None, error
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a plugin may raise anything at import, SystemExit and its like too
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and missing.partition(".")[0] != module_name.partition(".")[0]:
+            broken = component.with_state(
+                MISSING_DEPENDENCY,
+                f"it needs the module {missing!r}, which is not installed",
+                f"reinstall {name} with its dependencies, or install what provides {missing!r}",
+            )
+            return broken, None, error
         return _failed(component, error), None, error
     return component, value, None
 
