@@ -40,9 +40,7 @@ _LONGEST = 16 * 2**20
 
 def is_listing(arguments: list[str]) -> bool:
     """Whether a call only tells what is installed, without an import of it and without a file of the user's choice."""
-    if arguments[-1:] in (["--help"], ["-h"]) and (
-        len(arguments) == 1 or arguments[:-1] in [[name] for name in COMMANDS]
-    ):
+    if arguments[-1:] in (["--help"], ["-h"]) and arguments[:-1] in ([], *([name] for name in COMMANDS)):
         return True
     if arguments[1:2] != ["list"] or arguments[0] not in LISTS:
         return False
