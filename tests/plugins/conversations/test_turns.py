@@ -308,7 +308,7 @@ def test_explain_row_tells_the_turns_that_are_kept(
     run(talker("three"), tmp_path / "r.sqlite", same)
     assert execute(["explain", "row", str(tmp_path / "r.sqlite"), "t"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "turn 1 ONE after 0 (1.000 s, kept) turn 2 TWO after 1 (1.000 s, kept)" in told
+    assert "turn 1 ONE after 0 (1.00 s, kept) turn 2 TWO after 1 (1.00 s, kept)" in told
     assert "turn 3" not in told
 
 

@@ -288,6 +288,17 @@ def test_calls_at_once_are_one_turn_of_responses() -> None:
     ]
 
 
+@pytest.mark.parametrize("role", ["user", "system", "summary"])
+def test_calls_are_read_whoever_a_proxy_lets_make_them(role: str) -> None:
+    """kompact 0.4.0 sends every message of an agent as one of the user's."""
+    calls = [{"id": "t", "name": "read", "arguments": '{"a": 1}'}]
+    [made] = messages_of("chat", {"messages": [{"role": role, "content": "", "tool_calls": [CALL]}]})
+    assert (made["role"], made["tool_calls"]) == (role, calls)
+    used = {**USE, "input": {"a": 1}}
+    [made] = messages_of("messages", {"messages": [{"role": role, "content": [used]}]})
+    assert (made["role"], made["tool_calls"]) == (role, calls)
+
+
 def test_a_role_that_no_provider_knows_stays_as_it_was_sent() -> None:
     body = {"messages": [{"role": "summary", "content": [{"type": "text", "text": "so far"}]}]}
     assert messages_of("chat", body) == [{"role": "summary", "content": "so far"}]

@@ -70,9 +70,14 @@ def call(identity: object, name: object, arguments: object) -> dict[str, str]:
     return {"id": str(identity or ""), "name": str(name or ""), "arguments": text}
 
 
+def spoken(role: str, content: str, calls: Sequence[dict[str, str]] = ()) -> Message:
+    """Return a message of anybody; proxies put calls into messages that are not the agent's any more."""
+    return {"role": role, "content": content, **({"tool_calls": list(calls)} if calls else {})}
+
+
 def assistant(content: str, calls: Sequence[dict[str, str]] = ()) -> Message:
     """Return a message of the agent."""
-    return {"role": "assistant", "content": content, **({"tool_calls": list(calls)} if calls else {})}
+    return spoken("assistant", content, calls)
 
 
 def result(identity: object, content: str) -> Message:

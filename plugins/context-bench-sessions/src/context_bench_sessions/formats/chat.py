@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from context_bench_sessions.messages import Message, Session, assistant, call, result, text_of
+from context_bench_sessions.messages import Message, Session, call, result, spoken, text_of
 
 HOLDERS = ("messages", "traj", "conversation", "history", "transcript")
 """Keys under which records keep their list of messages."""
@@ -91,11 +91,11 @@ def session_of(identity: str, raw: Sequence[Mapping[str, Any]], record: Mapping[
 def _openai(message: Mapping[str, Any]) -> Iterator[Message]:
     role, content = message["role"], text_of(message.get("content"))
     if role == "assistant":
-        yield assistant(content, openai_calls(message))
+        yield spoken(role, content, openai_calls(message))
     elif role in ("tool", "function"):
         yield result(message.get("tool_call_id", message.get("name")), content)
     else:
-        yield {"role": "system" if role in ("system", "developer") else "user", "content": content}
+        yield spoken("system" if role in ("system", "developer") else "user", content, openai_calls(message))
 
 
 def openai_calls(message: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -131,6 +131,6 @@ def anthropic_messages(role: str, content: object) -> Iterator[Message]:
     calls = [call(b.get("id"), b.get("name"), b.get("input", {})) for b in blocks if b.get("type") == "tool_use"]
     text = text_of([block for block in blocks if block.get("type") not in ("tool_use", "tool_result")])
     if role == "assistant":
-        yield assistant(text, calls)
-    elif text or not any(block.get("type") == "tool_result" for block in blocks):
-        yield {"role": "system" if role == "system" else "user", "content": text}
+        yield spoken(role, text, calls)
+    elif text or calls or not any(block.get("type") == "tool_result" for block in blocks):
+        yield spoken("system" if role == "system" else "user", text, calls)
