@@ -41,6 +41,9 @@ GIVEN = tokens("why does it fail?", CALL["arguments"], "port 8443 is taken", "po
         ({"content": "a", "tool_calls": [{"function": "f", "arguments": {}}, "odd"]}, "a\n{}"),
         ({}, ""),
         ({"content": 5}, "5"),
+        ({"content": "a", "tool_calls": True}, "a"),
+        ({"content": "a", "tool_calls": 1}, "a"),
+        ({"content": "a", "tool_calls": ()}, "a"),
     ],
 )
 def test_what_a_message_says_in_any_form(message: dict[str, Any], expected: str) -> None:

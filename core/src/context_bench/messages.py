@@ -17,9 +17,9 @@ def whole_text(message: Mapping[str, Any]) -> str:
     >>> whole_text({"role": "assistant", "content": "I look.", "tool_calls": [{"id": "1", "name": "read", "arguments": "{}"}]})
     'I look.\\n{}'
     """
-    if not message.get("tool_calls"):
+    if not (asked := message.get("tool_calls")) or not isinstance(asked, list | tuple):
         return _told(message.get("content"))
-    calls = [one for one in message["tool_calls"] if isinstance(one, Mapping)]
+    calls = [one for one in asked if isinstance(one, Mapping)]
     made = [one["function"] if isinstance(one.get("function"), Mapping) else one for one in calls]
     return "\n".join([_told(message.get("content")), *(str(one.get("arguments")) for one in made)])
 
