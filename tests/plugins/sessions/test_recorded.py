@@ -50,6 +50,44 @@ def test_a_row_without_a_compaction_has_no_messages(path: Path) -> None:
     assert "messages" not in Recorded().process(found)
 
 
+def item(kind: str, role: str, text: str) -> dict[str, Any]:
+    return {"type": kind, "role": role, "content": [{"type": "input_text", "text": text}]}
+
+
+@pytest.mark.parametrize(
+    ("replacement", "expected"),
+    [
+        (None, ["so far"]),
+        ([("user", "the port is 8443"), ("user", "so far")], ["the port is 8443", "so far"]),
+        ([("user", "do it"), ("user", "the port is 8443"), ("user", "so far")], ["the port is 8443", "so far"]),
+        ([("user", "do it"), ("user", "do it"), ("user", "so far")], ["do it", "so far"]),
+        ([("developer", "new rules"), ("user", "do it"), ("user", "so far")], ["new rules", "so far"]),
+    ],
+    ids=["the summary alone", "a message kept", "the head is repeated", "said twice", "rules told anew"],
+)
+@pytest.mark.parametrize("redact", [False, True], ids=["as it is", "redacted"])
+def test_what_codex_kept_beside_the_summary_is_placed_with_it(
+    tmp_path: Path, replacement: list[tuple[str, str]] | None, expected: list[str], redact: bool
+) -> None:
+    made: dict[str, Any] = {"message": "so far of me@example.org"}
+    if replacement is not None:
+        kept = [item("message", role, text.replace("so far", "so far of me@example.org")) for role, text in replacement]
+        made["replacement_history"] = [*kept, {"type": "reasoning", "summary": []}]
+    said = [("user", "do it"), ("assistant", "on it"), ("user", "the port is 8443"), ("assistant", "done")]
+    lines: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": "c"}}]
+    lines += [{"type": "response_item", "payload": item("message", *one)} for one in said]
+    lines += [{"type": "compacted", "payload": made}]
+    lines += [{"type": "response_item", "payload": item("message", "assistant", "next")}]
+    file = tmp_path / "rollout.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    [row] = sessions(path=str(file), cuts=["compaction"], min_tokens=1, redact=redact)
+    assert ("me@example.org" in json.dumps(row)) is not redact
+    output = Recorded().process(row)
+    told = [message["content"].split(" of ")[0] for message in output["messages"]]
+    assert told == ["do it", *expected]
+    assert output["region"] == [1, 1 + len(expected)]
+
+
 @pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
 @pytest.mark.one_python
 def test_the_compactions_of_a_real_session_keep_little() -> None:

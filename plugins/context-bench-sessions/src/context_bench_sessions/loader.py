@@ -199,7 +199,11 @@ def next_action(message: Message) -> dict[str, Any]:
 def _recorded(session: Session, cut: Cut) -> dict[str, Any] | None:
     """Return the compaction that the agent really made last before the cut, None when it made none."""
     made = [one for one in session.compactions if one.at <= cut.at]
-    return {"at": made[-1].at, "summary": made[-1].summary, "first_kept": made[-1].first_kept} if made else None
+    if not made:
+        return None
+    last = made[-1]
+    whole = {"replacement": list(last.replacement)} if last.replacement else {}
+    return {"at": last.at, "summary": last.summary, "first_kept": last.first_kept, **whole}
 
 
 def _redacted(session: Session, redactor: Redactor) -> Session:
@@ -210,7 +214,10 @@ def _redacted(session: Session, redactor: Redactor) -> Session:
         raw=redactor.value(session.raw),
         raw_system=redactor.value(session.raw_system),
         tools=redactor.value(session.tools),
-        compactions=[evolve(one, summary=redactor.text(one.summary)) for one in session.compactions],
+        compactions=[
+            evolve(one, summary=redactor.text(one.summary), replacement=redactor.value(one.replacement))
+            for one in session.compactions
+        ],
     )
 
 

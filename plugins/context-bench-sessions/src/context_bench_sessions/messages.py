@@ -30,11 +30,14 @@ class Compaction:
         at: Index of the first message that was written after it.
         summary: Text that took the place of what was dropped.
         first_kept: Index of the first message that was kept as it was.
+        replacement: The whole history that the agent went on with, where the file holds it: messages that it kept, and the
+            summary among them; empty where the summary alone took the place.
     """
 
     at: int
     summary: str
     first_kept: int
+    replacement: Sequence[Message] = ()
 
 
 @frozen(eq=False)

@@ -11,6 +11,9 @@ from context_bench.messages import region_text
 class Recorded:
     """Head, the summary that the agent wrote, and the messages that it kept.
 
+    Where the session holds the whole history that the agent went on with (Codex), that stands behind the head, without the
+    messages of the head that it repeats.
+
     A row before whose cut the agent made no compaction has an output without messages: it is unscored.
     """
 
@@ -25,8 +28,11 @@ class Recorded:
         messages = list(example["messages"])
         head_end = int((example.get("head") or (0, 0))[1])
         kept = messages[max(head_end, int(made["first_kept"])) :]
-        summary = {"role": "user", "content": str(made["summary"])}
-        new = [*messages[:head_end], summary, *kept]
+        placed = list(made.get("replacement") or [{"role": "user", "content": str(made["summary"])}])
+        for message in messages[:head_end]:
+            if message in placed:
+                placed.remove(message)
+        new = [*messages[:head_end], *placed, *kept]
         start, end = example.get("region") or (0, len(messages))
         region = [start, max(start, len(new) - (len(messages) - end))]
         return {"messages": new, "raw_messages": [], "region": region, "context": region_text(new, region)}

@@ -53,7 +53,10 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
         elif item.get("type") == "compacted":
             summary = text_of(payload.get("message"))
             if summary:
-                compactions.append(Compaction(len(messages), summary, len(messages)))
+                replacement: list[Message] = []
+                for one in payload.get("replacement_history") or ():
+                    _add(replacement, one)
+                compactions.append(Compaction(len(messages), summary, len(messages), replacement))
         elif item.get("type") == "response_item":
             _add(messages, payload)
     if any(message["role"] == "assistant" for message in messages):
