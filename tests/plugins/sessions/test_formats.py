@@ -77,18 +77,17 @@ def test_the_long_pi_session_is_read_with_its_compactions() -> None:
     name = "pi-session/before-compaction.jsonl.gz"
     [(found, session)] = read_sessions(DATA / name)
     entries = list(lines(name))
-    said = sum(entry["type"] == "message" for entry in entries)
-    calls = sum(1 for entry in entries if entry["type"] == "message" for _ in walk(entry["message"], "toolCall"))
-    assert found == "pi"
-    assert len(session.messages) == said
-    assert count_pairs(session.messages)[:3] == (calls, 448, 6)
-    places = [number for number, entry in enumerate(entries) if entry["type"] == "compaction"]
-    told = [sum(entry["type"] == "message" for entry in entries[:place]) for place in places]
-    assert [compaction.at for compaction in session.compactions] == told
-    kept = [
-        sum(entry["type"] == "message" for entry in entries[: entries[place]["firstKeptEntryIndex"]])
-        for place in places
+    said = [
+        entry["type"] == "message" and entry["message"].get("stopReason") not in ("aborted", "error")
+        for entry in entries
     ]
+    calls = sum(1 for entry, is_said in zip(entries, said) if is_said for _ in walk(entry["message"], "toolCall"))
+    assert found == "pi"
+    assert len(session.messages) == sum(said)
+    assert count_pairs(session.messages) == (calls, 448, 1, 0)
+    places = [number for number, entry in enumerate(entries) if entry["type"] == "compaction"]
+    assert [compaction.at for compaction in session.compactions] == [sum(said[:place]) for place in places]
+    kept = [sum(said[: entries[place]["firstKeptEntryIndex"]]) for place in places]
     assert [compaction.first_kept for compaction in session.compactions] == kept
     assert [compaction.summary for compaction in session.compactions] == [entries[place]["summary"] for place in places]
 

@@ -201,6 +201,22 @@ def test_a_command_that_the_user_kept_from_pi_is_not_told(tmp_path: Path) -> Non
     assert [one[1] for one in told(path)[0]] == ["first", "Ran `ls`\n```\na.py\n```", "done"]
 
 
+@pytest.mark.parametrize("reason", ["aborted", "error"])
+def test_an_answer_that_broke_off_is_no_message_of_a_pi_session(tmp_path: Path, reason: str) -> None:
+    """pi sends none of it to the model again."""
+    broken = entry("b", "a", "assistant", "half of an ans")
+    broken["message"]["stopReason"] = reason
+    broken["message"]["content"].append({"type": "toolCall", "id": "t", "name": "read", "arguments": {}})
+    whole = entry("d", "c", "assistant", "done")
+    whole["message"]["stopReason"] = "stop"
+    path = written(
+        tmp_path / "a.jsonl", PI, entry("a", None, "user", "first"), broken, entry("c", "b", "user", "on"), whole
+    )
+    [(_, session)] = read_sessions(path)
+    assert [one["content"] for one in session.messages] == ["first", "on", "done"]
+    assert session.notes == {"answers that broke off, which the model is not sent again": 1}
+
+
 ENVIRONMENT = said("user", "<environment_context>\n<cwd>/srv</cwd>\n</environment_context>")
 
 

@@ -34,6 +34,7 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             continue
         places[line - 1] = places[str(entry.get("id"))] = len(messages)
         if entry.get("type") == "message" and isinstance(entry.get("message"), Mapping):
+            notes["answers that broke off, which the model is not sent again"] += _broke_off(entry["message"])
             messages += _messages(entry["message"])
         elif entry.get("type") in _TOLD and (text := text_of(entry.get(_TOLD[str(entry["type"])]))):
             messages.append({"role": "user", "content": text})
@@ -42,7 +43,7 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             kept = places.get(first, len(messages))
             compactions.append(Compaction(len(messages), text_of(entry.get("summary")), kept))
     if messages:
-        yield Session(identity, messages, "openai", compactions=compactions, notes=notes)
+        yield Session(identity, messages, "openai", compactions=compactions, notes=+notes)
 
 
 _TOLD = {"custom_message": "content", "branch_summary": "summary"}
@@ -73,8 +74,15 @@ def read_transcript(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             yield Session(str(document.get("tag") or line), messages, "openai")
 
 
+def _broke_off(message: Mapping[str, Any]) -> bool:
+    """Whether an answer was stopped or failed: pi sends none of it to the model again (its ``transformMessages``)."""
+    return message.get("role") == "assistant" and message.get("stopReason") in ("aborted", "error")
+
+
 def _messages(message: Mapping[str, Any]) -> Iterator[Message]:
     role, content = message.get("role"), message.get("content")
+    if _broke_off(message):
+        return
     if role == "assistant":
         blocks = [one if isinstance(one, Mapping) else {"type": "text", "text": text_of(one)} for one in _list(content)]
         calls = [
