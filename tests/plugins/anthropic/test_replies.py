@@ -264,6 +264,25 @@ def test_a_conversation_is_asked_turn_by_turn_and_its_usage_summed(server: Any, 
         ask(proxy(server), {"turns": [{"role": "assistant", "content": "x"}], "multi_turn": True})
 
 
+def test_a_conversation_goes_on_from_the_results_of_tools(server: Any, ask: Ask) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    turns = [
+        "Read.",
+        {"role": "system", "content": "Be brief."},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "done"},
+    ]
+    found = ask(proxy(server), {"turns": turns, "multi_turn": True})
+    assert len(found["turn_responses"]) == len(server.requests) == 1
+    body = server.requests[0].body
+    assert (body["system"], [tool["name"] for tool in body["tools"]]) == ([text("Be brief.")], ["read"])
+    assert body["messages"] == [
+        user(text("Read.")),
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "read", "input": {}}]},
+        user({"type": "tool_result", "tool_use_id": "c", "content": [text("done")]}),
+    ]
+
+
 @pytest.mark.parametrize(
     ("written", "called"),
     [

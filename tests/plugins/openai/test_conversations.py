@@ -62,6 +62,37 @@ def test_a_turn_that_is_answered_already_is_history(server: Any, steps: Any, con
     assert server.requests[0].body["messages"] == given
 
 
+CALL = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [
+            {"role": "user", "content": "First?"},
+            {"role": "system", "content": "Be brief."},
+            {"role": "assistant", "content": "given"},
+            {"role": "user", "content": "Second?"},
+        ],
+        [
+            {"role": "user", "content": "Read."},
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "c", "content": "done"},
+        ],
+        [
+            {"role": "user", "content": "Read."},
+            {"role": "assistant", "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "c", "content": "done"},
+        ],
+    ],
+    ids=["an answer behind a system turn", "a tool's result at the end", "a call without content"],
+)
+def test_history_is_sent_as_it_is_and_asked_once(given: list[Any], server: Any, steps: Any, converse: Any) -> None:
+    server.play(steps.ok("on"))
+    assert converse(OpenAIProxy(server.url), given) == [{"role": "assistant", "content": "on"}]
+    assert [request.body["messages"] for request in server.requests] == [given]
+
+
 def test_a_multi_turn_example_is_asked_turn_by_turn(server: Any, steps: Any, ask: Any) -> None:
     server.play(steps.ok("one"), steps.ok("two"))
     output = ask(OpenAIProxy(server.url), {"multi_turn": True, "turns": TURNS, "context": "First?"})

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from context_bench_anthropic.client import DEFAULT_BASE_URL, DEFAULT_VERSION, MessagesClient
-from context_bench_anthropic.conversation import Conversation
 from context_bench_anthropic.prompts import prompt_of, prompt_of_example, with_breakpoint
 from context_bench_anthropic.reply import output_of
 from context_bench_http import DEFAULT_FAILURE_HEADERS, EndpointError, names_a_secret, read_extra_body
 from context_bench_openai import Replies, build_messages
+from context_bench_openai.conversation import Conversation
 
 ADAPTER_VERSION = "1"
 _RESERVED = {
@@ -158,7 +158,7 @@ class AnthropicProxy:
         return output_of(await self._client.aask(self._request(self._prompt(example))))
 
     def process_conversation(self, turns: Sequence[Any]) -> Replies:
-        """Return the assistant messages of a conversation, one request for each user turn that has no answer yet.
+        """Return the assistant messages of a conversation, one request for each turn that has no answer yet.
 
         Each request holds the turns before it and the model's own replies to them. The returned list of
         ``{"role", "content"}`` carries the summed ``usage`` and the whole ``output`` as attributes.
@@ -166,14 +166,14 @@ class AnthropicProxy:
         Args:
             turns: User turns as text, or turns as ``{"role", "content"}``.
         """
-        conversation = Conversation(turns, self.system_prompt)
+        conversation = Conversation(turns, self.system_prompt, output_of)
         for messages in conversation.requests():
             conversation.add(self._client.ask(self._request(prompt_of(messages))))
         return conversation.result()
 
     async def aprocess_conversation(self, turns: Sequence[Any]) -> Replies:
         """Return the assistant messages of a conversation without blocking the event loop."""
-        conversation = Conversation(turns, self.system_prompt)
+        conversation = Conversation(turns, self.system_prompt, output_of)
         for messages in conversation.requests():
             conversation.add(await self._client.aask(self._request(prompt_of(messages))))
         return conversation.result()

@@ -7,29 +7,23 @@ from typing import Any
 
 from context_bench.protocols import Turns
 from context_bench.records import Usage, quantity
+from context_bench_conversations.open_turns import turns_to_ask
 
 
 class Talk:
-    """A conversation under way. A user turn that is followed by a given assistant turn is history, and not asked.
+    """A conversation under way: :func:`open_turns` tells which turns are asked; all others are history.
 
     Args:
         turns: User turns as text, or turns as ``{"role", "content"}``.
         kept: The turns that were answered.
 
     Raises:
-        ValueError: The turns are malformed, or none of them is to be answered.
+        ValueError: The turns are malformed, or none of them is to be asked.
     """
 
     def __init__(self, turns: Sequence[Any], kept: Turns) -> None:
         self._turns, self._kept = turns, kept
-        roles = [_role(turn, place) for place, turn in enumerate(turns)]
-        self._open = {
-            place
-            for place, role in enumerate(roles)
-            if role == "user" and roles[place + 1 : place + 2] != ["assistant"]
-        }
-        if not self._open:
-            raise ValueError("There is nothing to ask: the conversation has no user turn without an answer.")
+        self._open = frozenset(turns_to_ask(turns))
         self._history: list[Any] = []
         self._outputs: list[Mapping[str, Any]] = []
 
@@ -121,11 +115,3 @@ def conversation_output(replies: Any) -> Mapping[str, Any]:
 
 def _used(usages: Sequence[Usage]) -> dict[str, Any]:
     return {"usage": sum(usages[1:], usages[0]).to_dict(), "turn_usage": [usage.to_dict() for usage in usages]}
-
-
-def _role(turn: Any, place: int) -> str:
-    if isinstance(turn, str):
-        return "user"
-    if isinstance(turn, Mapping) and isinstance(turn.get("role"), str) and "content" in turn:
-        return str(turn["role"])
-    raise ValueError(f"turns[{place}] must be text or a mapping with `role` and `content`.")

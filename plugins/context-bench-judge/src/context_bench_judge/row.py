@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_bench.answers import gold, part_answer
+from context_bench_conversations import open_turns
 
 
 class UnjudgeableRow(ValueError):  # noqa: N818 - says what the row is
@@ -103,12 +104,8 @@ def _conversation(
         part_answer(text_of(reply.get("content") if isinstance(reply, Mapping) else reply)).answer
         for reply in _sequence(processed.get("turn_responses"))
     ]
-    open_turns = [
-        place
-        for place, (role, _) in enumerate(turns)
-        if role == "user" and not (place + 1 < len(turns) and turns[place + 1][0] == "assistant")
-    ]
-    replied = dict(zip(open_turns, replies)) if len(replies) == len(open_turns) else {}
+    asked = open_turns([role for role, _ in turns])
+    replied = dict(zip(asked, replies)) if len(replies) == len(asked) else {}
     conversation: list[tuple[str, str]] = []
     for place, turn in enumerate(turns):
         conversation.append(turn)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
+from context_bench_conversations import messages_of_turns, turns_to_ask
 from context_bench_http.usage import add_usage
-from context_bench_openai.layouts import Message, messages_of_turns, opening_messages
+from context_bench_openai.layouts import Message, opening_messages
 from context_bench_openai.reply import ChatReply
 
 
@@ -26,34 +27,53 @@ class Replies(list[Message]):
         self.usage: dict[str, int] = self.output["usage"]
 
 
-class Conversation:
-    """Replays turns: each user turn is asked with everything before it, the model's own replies included.
+class _Reply(Protocol):
+    """What a conversation reads of a reply: its text, its token counts, seconds and requests."""
 
-    A user turn that is followed by a given assistant turn is history and is not asked again.
+    @property
+    def text(self) -> str: ...
+    @property
+    def usage(self) -> Mapping[str, int]: ...
+    @property
+    def latency(self) -> float: ...
+    @property
+    def attempts(self) -> int: ...
+
+
+Reply = TypeVar("Reply", bound=_Reply)
+
+
+class Conversation(Generic[Reply]):
+    """Replays turns: each that is to be asked, with everything before it, the model's own replies included.
+
+    `context_bench_conversations.open_turns` tells which these are; a turn with a given answer is history.
 
     Args:
         turns: User turns as text, or turns as ``{"role", "content"}``.
         system_prompt: A system message before the first turn.
+        output_of: Makes the output row of a reply.
 
     Raises:
-        ValueError: The turns are malformed, or none of them is to be answered.
+        ValueError: The turns are malformed, or none of them is to be asked.
     """
 
-    def __init__(self, turns: Sequence[Any], system_prompt: str | None = None) -> None:
+    def __init__(
+        self, turns: Sequence[Any], system_prompt: str | None, output_of: Callable[[Reply], dict[str, Any]]
+    ) -> None:
+        self._open = frozenset(turns_to_ask(turns))
         self._turns = messages_of_turns(turns)
         self._history = opening_messages(system_prompt)
-        self._replies: list[ChatReply] = []
-        if not any(self._is_open(position) for position in range(len(self._turns))):
-            raise ValueError("There is nothing to ask: the conversation has no user turn without an answer.")
+        self._replies: list[Reply] = []
+        self._output_of = output_of
 
     def requests(self) -> Iterator[list[Message]]:
         """Yield the messages of each request; `add` the reply before asking for the next."""
-        for position, turn in enumerate(self._turns):
+        for place, turn in enumerate(self._turns):
             self._history.append(turn)
-            if self._is_open(position):
+            if place in self._open:
                 yield list(self._history)
 
-    def add(self, reply: ChatReply) -> None:
+    def add(self, reply: Reply) -> None:
         """Take the reply to the latest request into the history."""
         self._replies.append(reply)
         self._history.append({"role": "assistant", "content": reply.text})
@@ -61,7 +81,7 @@ class Conversation:
     def result(self) -> Replies:
         """Return the replies, their usage summed."""
         messages = [{"role": "assistant", "content": reply.text} for reply in self._replies]
-        last = output_of(self._replies[-1])
+        last = self._output_of(self._replies[-1])
         total = {
             "turn_responses": [reply.text for reply in self._replies],
             "usage": add_usage(reply.usage for reply in self._replies),
@@ -70,10 +90,6 @@ class Conversation:
             "attempts": sum(reply.attempts for reply in self._replies),
         }
         return Replies(messages, {**last, **total})
-
-    def _is_open(self, position: int) -> bool:
-        following = self._turns[position + 1 : position + 2]
-        return self._turns[position]["role"] == "user" and not (following and following[0]["role"] == "assistant")
 
 
 def output_of(reply: ChatReply) -> dict[str, Any]:

@@ -16,9 +16,10 @@ with one text only, or whose question is its context, is one user message.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from context_bench_conversations import messages_of_turns
 from context_bench_openai.recorded import openai_messages, session_messages
 
 Message = dict[str, Any]
@@ -66,13 +67,6 @@ def _texts(example: Mapping[str, Any]) -> tuple[str, str]:
 def opening_messages(system_prompt: str | None) -> list[Message]:
     """Return the messages that stand before everything else."""
     return [{"role": "system", "content": system_prompt}] if system_prompt else []
-
-
-def messages_of_turns(turns: Sequence[Any]) -> list[Message]:
-    """Return turns as messages; a turn that is plain text is the user's."""
-    if isinstance(turns, (str, bytes, Mapping)) or not isinstance(turns, Sequence):
-        raise ValueError(f"`turns` must be a list of turns, not {type(turns).__name__}.")
-    return [_message_of_turn(turn, position) for position, turn in enumerate(turns)]
 
 
 def layout_named(name: str) -> Callable[[str, str], list[Message]]:
@@ -125,14 +119,6 @@ LAYOUTS: Mapping[str, Callable[[str, str], list[Message]]] = {
 
 def _user(text: str) -> Message:
     return {"role": "user", "content": text}
-
-
-def _message_of_turn(turn: Any, position: int) -> Message:
-    if isinstance(turn, str):
-        return _user(turn)
-    if isinstance(turn, Mapping) and isinstance(turn.get("role"), str) and "content" in turn:
-        return dict(turn)
-    raise ValueError(f"turns[{position}] must be text or a mapping with `role` and `content`.")
 
 
 def text_of_field(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from context_bench_conversations import messages_of_turns
 from context_bench_http.endpoint import CHAT, COMPLETIONS, names_a_secret
 from context_bench_http.errors import EndpointError
 from context_bench_http.extra_body import read_extra_body
@@ -16,7 +17,6 @@ from context_bench_openai.layouts import (
     Message,
     build_messages,
     layout_named,
-    messages_of_turns,
     opening_messages,
     sends_session,
 )
@@ -219,7 +219,7 @@ class OpenAIProxy:
         )
 
     def process_conversation(self, turns: Sequence[Any]) -> Replies:
-        """Return the assistant messages of a conversation, one request for each user turn.
+        """Return the assistant messages of a conversation, one request for each turn that has no answer yet.
 
         Each request holds the turns before it and the model's own replies to them. The returned list of
         ``{"role", "content"}`` carries the summed ``usage`` and the whole ``output`` as attributes.
@@ -228,7 +228,7 @@ class OpenAIProxy:
             turns: User turns as text, or turns as ``{"role", "content"}``.
         """
         self._check_conversational()
-        conversation = Conversation(turns, self.system_prompt)
+        conversation = Conversation(turns, self.system_prompt, output_of)
         for messages in conversation.requests():
             conversation.add(self._client.chat(self._salted(messages), stream=self._stream, **self._parameters))
         return conversation.result()
@@ -239,7 +239,7 @@ class OpenAIProxy:
         The runner asks a conversation like this, so that it can keep each answer before it asks for the next.
 
         Args:
-            turns: Turns as for `process_conversation`, each user turn but the last with its answer behind it.
+            turns: Turns as for `process_conversation`; all but the last, a user's or a tool's, are history.
         """
         self._check_conversational()
         messages = self._salted(opening_messages(self.system_prompt) + messages_of_turns(turns))
@@ -254,7 +254,7 @@ class OpenAIProxy:
     async def aprocess_conversation(self, turns: Sequence[Any]) -> Replies:
         """Return the assistant messages of a conversation without blocking the event loop."""
         self._check_conversational()
-        conversation = Conversation(turns, self.system_prompt)
+        conversation = Conversation(turns, self.system_prompt, output_of)
         for messages in conversation.requests():
             conversation.add(await self._client.achat(self._salted(messages), stream=self._stream, **self._parameters))
         return conversation.result()
