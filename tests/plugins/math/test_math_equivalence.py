@@ -276,7 +276,7 @@ def test_a_response_that_is_a_number_is_read(evaluator):
 
 def test_the_details_say_what_was_extracted_by_which_rule_and_who_decided(evaluator):
     scores = evaluator.score({"answer": "18"}, {"response": "So the answer is $18.00 per day."})
-    assert scores.details == {"extracted": "18.00 per day", "rule": "stated", "tier": "exact"}
+    assert scores.details == {"extracted": "$18.00 per day", "rule": "stated", "tier": "exact"}
     scores = evaluator.score({"answer": "Evelyn"}, {"response": "She ran 5 miles. The answer is Evelyn."})
     assert scores.details == {"extracted": "Evelyn", "rule": "stated", "tier": "exact"}
     scores = evaluator.score({"answer": "x(x+1)"}, {"response": r"\boxed{x^2+x}"})

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 from context_bench_math.numerals import Numeral
 from context_bench_math.reading import EQUATION, Reading
+from context_bench_math.units import is_same_unit
 
 _MOST_TO_PAIR = 60
 _BASED = re.compile(r"\d+_\d+")
-_TIME = re.compile(r"(\d\d?(?::\d\d)?) ?([ap])\.? ?m\.?", re.IGNORECASE)
+_TIME = re.compile(r"(\d\d?(?::\d\d)?)(?: ?([ap])\.? ?m\.?)?", re.IGNORECASE)
 
 
 def same(reference: Reading, answer: Reading, places: int = 6) -> bool | None:
@@ -52,15 +53,25 @@ def is_same_writing(reference: str, answer: str) -> bool:
     return left == right or (len(left) > 1 and left.lower() == right.lower())
 
 
+def is_time(text: str) -> bool:
+    """Whether a text is a time of day with its half of the day, ``10:30 p.m.``"""
+    time = _TIME.fullmatch(text)
+    return time is not None and time[2] is not None
+
+
 def _same_time(reference: str, answer: str) -> bool | None:
-    """Whether two times of day such as ``10:30 a.m.`` are the same; ``None`` where one of them is none."""
-    times = [_TIME.fullmatch(text) for text in (reference, answer)]
-    told = [(time[1].removesuffix(":00"), time[2].lower()) for time in times if time]
-    return told[0] == told[1] if len(told) == 2 else None
+    """Whether two times of day such as ``10:30 a.m.`` are the same; ``None`` where neither of them tells its half of the day."""
+    if not (is_time(reference) or is_time(answer)):
+        return None
+    told = [(time[1].removesuffix(":00"), time[2]) for time in map(_TIME.fullmatch, (reference, answer)) if time]
+    if len(told) < 2:
+        return None
+    (one, half), (other, other_half) = told
+    return one == other and (not half or not other_half or half.lower() == other_half.lower())
 
 
 def _is_same_number(a: Numeral, b: Numeral, places: int) -> bool:
-    if a.unit and b.unit and a.unit != b.unit:
+    if a.unit and b.unit and not is_same_unit(a.unit, b.unit):
         return False
     is_rounded = a.is_rounded or b.is_rounded
     if a.is_percent == b.is_percent:
@@ -144,9 +155,9 @@ def _distinct(items: Sequence[Reading]) -> dict[str, Reading]:
 
 def _sorted_numbers(items: dict[str, Reading]) -> list[Reading] | None:
     """The items by value and without repetition, or ``None`` where one of them is anything but a plain number."""
-    by_value: dict[int | Fraction, Reading] = {}
+    by_value: dict[tuple[int | Fraction, str], Reading] = {}
     for item in items.values():
         if len(item.numerals) != 1 or item.items or item.numerals[0].is_percent:
             return None
-        by_value.setdefault(item.numerals[0].value, item)
+        by_value.setdefault((item.numerals[0].value, item.numerals[0].unit), item)
     return [by_value[value] for value in sorted(by_value)]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from context_bench.answers import part_answer
 from context_bench_math.boxes import last_boxed
+from context_bench_math.exact import is_time
 from context_bench_math.notation import ascii_signs, plain
 from context_bench_math.pieces import Piece, pieces
 from context_bench_math.reading import read
@@ -39,6 +40,7 @@ _UNIT = re.compile(r"\^\{?-?\d\}?|[A-Za-z]{1,3}(?:\^-?\d)?(?:\s*[/*]\s*[A-Za-z]{
 _OPERATION = re.compile(r"\d\s*[-+*/^x]\s*[$(]*\d")
 _NAMED = re.compile(r"[A-Za-z]\s*=")
 _CALCULATION = re.compile(r"<<[^<>\n]*(?:>>|\Z)")
+_CURRENCY = re.compile(r"(?:\\?\$|(?:[€£¥₹₽₩₦฿₫₴₱₪¢]|\b(?:Rs\.?|USD|EUR|GBP|INR|JPY|CNY)) ?)\Z")
 _LONGEST_RESPONSE = 200_000
 _LONGEST_STATEMENT = 1000
 _LONGEST_BARE = 300
@@ -191,8 +193,9 @@ def _statement(text: str, start: int) -> Extraction | None:
         return None
     listed = found[-1:] if link and link.group() in ":：" else found
     chosen = (leads or listed)[0]
-    clause = _clause(sentence[chosen.start :])
-    answer = clause if read(clause).is_understood else chosen.content
+    sign = _currency(sentence, chosen)
+    clause = _clause(sign + sentence[chosen.start :])
+    answer = clause if _is_answer(clause) else sign + chosen.content
     return Extraction(answer, "stated", _clause(sentence))
 
 
@@ -248,8 +251,20 @@ def _last(text: str) -> Extraction:
     if not found:
         return Extraction("", "none", plain(text[-_LONGEST_BARE:]))
     last = found[-1]
-    tail = _result(_clause(_sentence(window[last.start :])))
-    return Extraction(tail if read(tail).is_understood else _result(last.content), "last")
+    sign = _currency(window, last)
+    tail = _result(_clause(sign + _sentence(window[last.start :])))
+    return Extraction(tail if _is_answer(tail) else _result(sign + last.content), "last")
+
+
+def _currency(text: str, piece: Piece) -> str:
+    """The sign or code of a currency right before a number, which is no part of its piece."""
+    before = _CURRENCY.search(text, max(0, piece.start - 5), piece.start)
+    return before[0].replace("\\", "") if before and piece.content[0] in "0123456789.-+" else ""
+
+
+def _is_answer(text: str) -> bool:
+    """Whether a text is a number, a list or an assignment of such, or a time of day."""
+    return read(text).is_understood or is_time(text)
 
 
 def _touches(text: str, number: Piece, unit: Piece) -> bool:

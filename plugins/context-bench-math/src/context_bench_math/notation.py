@@ -33,6 +33,8 @@ _WORDS = re.compile(
 _DEGREE = re.compile(
     r"(?<!\s)\s*(?:\^\s*(?:\\circ(?![A-Za-z])|\{\s*\\circ\s*\}|°)|°|\\degrees?(?![A-Za-z]))(?:\s*[CF](?![A-Za-z]))?"
 )
+_DOLLARS = re.compile(r"\\\$(?=[ ]?[-+]?\.?\d)")
+_LONE_DOLLAR = re.compile(r"\$(?![ ]?[-+]?\.?\d)")
 _DELIMITERS = re.compile(r"(?<!\\)\\[()\[\]]|\$\$?")
 _NAMES = re.compile(r"\\(?:d|t|c)frac(?![A-Za-z])")
 _DOUBLED = re.compile(r"\\\\(?=[A-Za-z])")
@@ -50,6 +52,8 @@ _REPEATING = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _MOST_REPEATED = 60
+_DOLLAR = "\ue024"  # of Unicode's private use: in no text that means anything
+_NUMBER_AND_DOLLAR = re.compile(r"[-+]?[\d., ]*\d ?\$")
 _LONE_INDEX = re.compile(r"_\{(\w+)\}")
 _BLANK = re.compile(r"(?<![0-9A-Za-z]) +| +(?![0-9A-Za-z])")
 
@@ -64,8 +68,10 @@ def plain(text: str) -> str:
     if "\\" in text or "$" in text:
         if "\\\\" in text and "\\begin" not in text:
             text = _DOUBLED.sub(r"\\", text)
-        text = text.replace("\\$", "").replace("\\%", "%").replace("\\#", "#").replace("\\&", "&").replace('\\"', '"')
-        text = _DELIMITERS.sub(" ", text)
+        if "$" in text:
+            text = _with_dollars(text)
+        text = text.replace("\\%", "%").replace("\\#", "#").replace("\\&", "&").replace('\\"', '"')
+        text = _DELIMITERS.sub(" ", text).replace(_DOLLAR, "$")
         text = _DROPPED.sub("", text)
         text = _SPACES.sub(" ", text)
         text = _NAMES.sub(r"\\frac", text)
@@ -93,6 +99,18 @@ def without_repeating(text: str) -> str:
     ('\\\\frac{4}{11}', '\\\\frac{13}{6}', '\\\\frac{1}{3}')
     """
     return _REPEATING.sub(_as_fraction, text)
+
+
+def _with_dollars(text: str) -> str:
+    """The text with the ``$`` that are dollars set apart from those that delimit mathematics.
+
+    An escaped one before a number is a dollar. Those that are not escaped are dollars where all stand before numbers, or where
+    a lone one stands behind a number.
+    """
+    text = _DOLLARS.sub(_DOLLAR, text).replace("\\$", "")
+    if _LONE_DOLLAR.search(text) is None:
+        return text.replace("$", _DOLLAR)
+    return f"{text[:-1]}{_DOLLAR}" if _NUMBER_AND_DOLLAR.fullmatch(text) else text
 
 
 def _as_fraction(decimal: re.Match[str]) -> str:

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from context_bench_math.units import is_known_unit, is_unit_phrase, split_scale
+from context_bench_math.units import currency, is_known_unit, is_unit_phrase, split_scale
 
 _MOST_DIGITS = 1000
 _LARGEST_EXPONENT = 400
@@ -15,7 +15,8 @@ _SIMPLE = re.compile(r"([-+]?)(\d+)(?:\.(\d*))?")
 _NUMERAL = re.compile(
     r"""
     (?P<sign>[-+]?)\s*
-    (?:(?:(?:US|CA|AU|NZ|HK|[CAS])?[$€£¥₹₽₩₦฿₫₴₱₪¢]|(?:US|CA|AU|NZ|HK)(?=\s)|Rs\.?|USD|EUR|GBP|INR|JPY|CNY)\s*(?P<sign_after>[-+]?))?
+    (?:(?P<currency>(?:US|CA|AU|NZ|HK|[CAS])?[$€£¥₹₽₩₦฿₫₴₱₪¢]|(?:US|CA|AU|NZ|HK)(?=\s)|Rs\.?|USD|EUR|GBP|INR|JPY|CNY)
+       \s*(?P<sign_after>[-+]?))?
     (?:
         (?:(?P<whole>\d+)(?:\s+|\s*(?=\\frac)))?
         (?:\\frac\s*(?:\{\s*(?P<over>[-+]?\d+(?:\.\d+)?)\s*\}|\s*(?P<over_digit>\d))
@@ -25,7 +26,7 @@ _NUMERAL = re.compile(
        (?:[eE](?P<exponent>[-+]?\d{1,4})
          |\s*(?:\\times|\\cdot|\*|x)\s*10\s*(?:\^|\*\*)\s*(?:\{\s*(?P<power>[-+]?\d{1,4})\s*\}|(?P<bare_power>[-+]?\d{1,4})))?
     )
-    (?:\s*(?P<percent>%|(?:percent(?:age)?|per\ cent|pct)\b)|\s*[$€£¥₹₽₩₦฿₫₴₱₪])?
+    (?:\s*(?P<percent>%|(?:percent(?:age)?|per\ cent|pct)\b)|\s*(?P<currency_after>[$€£¥₹₽₩₦฿₫₴₱₪¢]))?
     (?P<blank>\s*)(?P<unit>.*)
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
@@ -44,7 +45,7 @@ class Numeral(NamedTuple):
         value: The exact value.
         is_rounded: Whether it was written with a decimal point, so that it may be a rounding of another number.
         is_percent: Whether a percent sign or the word stood behind it (the value is what stands before it).
-        unit: The unit's canonical name where it is one of those that are known, else ``""``.
+        unit: The unit in one way of writing, ``kilometre·hour^-1`` say, where it consists of units that are known, else ``""``.
     """
 
     value: int | Fraction
@@ -140,6 +141,9 @@ def _read_elaborate(text: str) -> Numeral | None:
             if name is None or (not part["blank"] and not is_known_unit(tail)):
                 return None
             unit = name
+    sign = part["currency"] or part["currency_after"]
+    if sign and (not unit or sign != "$"):  # a "$" before "5 cm" is a delimiter whose other half is lost
+        unit = currency(sign)
     is_rounded = part["fraction"] is not None
     return Numeral(value * factor, is_rounded, part["percent"] is not None, unit)
 
