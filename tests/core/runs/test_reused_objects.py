@@ -187,11 +187,6 @@ def holding_itself() -> dict[str, Any]:
         pytest.param({"o": iter("ab")}, "Row 1 of the dataset cannot be stored: o is of type", id="an iterator"),
         pytest.param({"o": Nameless()}, "Row 1 of the dataset cannot be taken: RuntimeError", id="an unreadable one"),
         pytest.param(
-            {"messages": [{"role": "user", "content": "x", "tool_calls": 5}]},
-            "Row 1 of the dataset cannot be taken: TypeError",
-            id="calls that are none",
-        ),
-        pytest.param(
             {"messages": [{"role": "user", "content": "x"}], "region": "all"},
             "Row 1 of the dataset cannot be taken: too many values",
             id="a region that is none",
