@@ -123,7 +123,7 @@ def resume(
         _check_origins(store, begun.streams, told)
         return begun.execute()
     except ContextBenchError as error:
-        error.args = (f"{error}{_elsewhere(path, request)}",)
+        error.args = (f"{message_of(error)}{_elsewhere(path, request)}",)
         raise
 
 
