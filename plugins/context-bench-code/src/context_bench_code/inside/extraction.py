@@ -17,7 +17,9 @@ from context_bench_code.inside.fitting import (
     missing_names,
     outdented,
     parse,
+    returns,
 )
+from context_bench_code.inside.wrappers import readings
 
 _BEGINS_CODE = re.compile(r"^(?:(?:async +def|def|class|import|from)\b|@\w)", re.MULTILINE)
 _BINDS = re.compile(r"[^\W\d]\w* *(?::[^=\n]+)?=(?!=)")  # a constant that a function below may need, or a lambda
@@ -39,13 +41,24 @@ def find_solution(response: str, problem: Problem) -> Fit | None:
 
     A response that is code as it stands is taken as it stands. Otherwise the code is what is marked: between [BEGIN] and
     [DONE], [PYTHON] and [/PYTHON], or in fences. Of several blocks the last one counts that defines what the tests call;
-    imports and helpers that it lacks come from the others. Without marks, code is looked for between the words.
+    imports and helpers that it lacks come from the others. Without marks, code is looked for between the words. Code that a page,
+    a mail, an object of JSON or an editor wrapped is looked for without that, where the text itself holds none.
 
     >>> problem = Problem("def add(a, b):\\n", frozenset({"add"}))
     >>> find_solution("Sure!\\n```python\\ndef add(a, b):\\n    return a + b\\n```", problem).form
     'fenced function'
     """
     text = _plain_lines(response)
+    uncertain: list[Fit] = []
+    for reading in readings(text):
+        if fit := _find(reading, problem):
+            if "body" not in fit.form or returns(fit, problem):
+                return fit
+            uncertain.append(fit)
+    return uncertain[0] if uncertain else _as_it_is(text, problem)
+
+
+def _find(text: str, problem: Problem) -> Fit | None:
     if not _MARKS.search(text) and (fit := _whole(text, problem)):
         return fit
     for section in [*reversed(marked_sections(text)), text]:
@@ -54,7 +67,7 @@ def find_solution(response: str, problem: Problem) -> Fit | None:
                 return fit
         if fit := _among_words(section, problem) or fit_body(section, problem, may_lack_end=True):
             return fit
-    return _as_it_is(text, problem)
+    return None
 
 
 def _plain_lines(text: str) -> str:

@@ -71,6 +71,13 @@ def fit_body(code: str, problem: Problem, must_return: bool = False, may_lack_en
     return None
 
 
+def returns(fit: Fit, problem: Problem) -> bool:
+    """Whether a function that is called gives something back; a line of words or of data can be a body that gives nothing."""
+    tree = parse(fit.sources[-1])
+    body = _last_body(tree, problem.names) if tree else None
+    return body is None or _returns(body)
+
+
 def outdented(code: str) -> str:
     r"""The code without the indentation that all its lines share; unlike textwrap.dedent it leaves blank lines alone.
 
