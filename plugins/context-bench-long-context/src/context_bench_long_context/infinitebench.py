@@ -120,10 +120,7 @@ def found_number(response: str, answers: Sequence[Any]) -> float:
     if found is None:
         return 0.0
     wanted = answers[0] if isinstance(answers[0], int | float) else _as_number(str(answers[0]))
-    given = _as_number(found[0])
-    if isinstance(wanted, int) and given is not None and given != float("inf"):
-        return float(int(given) == wanted)
-    return float(wanted is not None and given == wanted)
+    return float(wanted is not None and _as_number(found[0]) == wanted)
 
 
 def calculation(response: str, answers: Sequence[Any]) -> float:
