@@ -115,11 +115,14 @@ def _supposed(tokens: list[Token], concept: Concept) -> bool:
         return not (raised or (enough and not negated))
     if _would(tokens, concept):
         return True
-    comma = False
+    comma = undeniable = False
     for position in range(concept.start - 1, max(concept.start - 30, -1), -1):
         word = tokens[position].word
         if g.ends_sentence(word) or word == "\n":
             return False
+        undeniable |= g.is_undeniable(tokens, position)
+        if word == "how" and undeniable:
+            continue  # "I don't see how anyone could deny that"
         if word == ",":
             comma = True
         if word in g.SUPPOSING:

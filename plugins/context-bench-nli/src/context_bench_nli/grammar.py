@@ -25,7 +25,14 @@ AFFIRMING_PAIRS = frozenset({("not", "only"), ("not", "just"), ("not", "merely")
 AFFIRMING_PAIRS |= {("no", "question"), ("without", "doubt"), ("not", "surprising")}
 AFFIRMING_PAIRS |= {("no", "surprise"), ("no", "wonder")}
 # Words that deny the clause that hangs on them, as "doubt" does: "it is unlikely that".
-DENYING_THAT = word_set("unlikely doubtful doubts deny denies denied")
+DENYING_THAT = word_set("unlikely doubtful doubts deny denies denied denying")
+DENYING = word_set("deny denies denied denying")
+# Words between "deny" and what turns it: "nobody could seriously deny", "I don't see how anyone could deny", "no reason to deny".
+BEFORE_DENYING = word_set(
+    "can could will would may might be been one anyone anybody person reader somebody someone any good reason reasons ground "
+    "grounds way to reasonably seriously credibly plausibly really possibly i we you see imagine understand find how"
+)
+TURNING_DENYING = word_set("hard difficult impossible futile pointless")
 PRONOUNS_AND_VERBS = word_set("it this that is was does did in fact actually really not isn't doesn't")
 LITTLE = word_set("little beyond undeniable")
 # Words at which a clause ends, so that a negation before them denies nothing after them.
@@ -82,6 +89,8 @@ def negation_before(tokens: list[Token], index: int) -> int | None:
             return position
         if word == "doubt" or (word in DENYING_THAT and after == "that"):
             return None if _turned(tokens, position) else position
+        if is_undeniable(tokens, position):
+            return None
         if negates(word):
             return None if (word, after) in AFFIRMING_PAIRS or (word == "no" and after == ",") else position
         if word in SIGNS and not seen and (aside := _before_aside(tokens, position)) is not None:
@@ -105,7 +114,18 @@ def question_after(tokens: list[Token], index: int) -> int | None:
 
 def _turned(tokens: list[Token], index: int) -> bool:
     """Whether a word is denied itself, just before it: "not unlikely that", "no doubt that", "cannot be denied that"."""
-    return any(negates(token.word) or token.word in LITTLE for token in tokens[max(index - 3, 0) : index])
+    near = any(negates(token.word) or token.word in LITTLE for token in tokens[max(index - 3, 0) : index])
+    return near or is_undeniable(tokens, index)
+
+
+def is_undeniable(tokens: list[Token], index: int) -> bool:
+    """Whether a token is a "deny" that is denied itself, so that what hangs on it is asserted: "nobody can deny"."""
+    if tokens[index].word not in DENYING:
+        return False
+    turning = index - 1
+    while turning > 0 and tokens[turning].word in BEFORE_DENYING:
+        turning -= 1
+    return turning >= 0 and (negates(tokens[turning].word) or tokens[turning].word in TURNING_DENYING)
 
 
 def _before_aside(tokens: list[Token], end: int) -> int | None:
