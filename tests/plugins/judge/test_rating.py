@@ -363,7 +363,45 @@ FRACTIONS_AND_SUMS: list[tuple[str, float | None]] = [
     ("\\(4\\)", 4),
     ("I'd rate it 4️⃣", 4),
 ]
-REPLIES = PLAIN + MARKED + LABELLED + STATED + AMONG_OTHERS + JSON + NONE + FRACTIONS_AND_SUMS + NUMBERS_BEHIND_A_RATING
+RULED_OUT: list[tuple[str, float | None]] = [
+    ("A 5 would be too generous. It's a 4.", 4),
+    ("A score of 5 would be overly generous. A 4 is fair.", 4),
+    ("A 5/5 would be too generous. It's a 4/5.", 4),
+    ("A 3 is too low and a 5 too high, so 4.", 4),
+    ("A 2 would be too harsh, a 4 a bit too generous. It's a 3.", 3),
+    ("A 4 seems right. A 5 would be unwarranted.", 4),
+    ("A 5 would not be justified. It's a 4.", 4),
+    ("This is a 4. A 5 would require citations.", 4),
+    ("A 5 is out of reach. It's a 4.", 4),
+    ("I considered a 5, but it's a 4.", 4),
+    ("A 5 would be too much.", None),
+    ("A 5-star rating would be a stretch.", None),
+    # and what rules nothing out
+    ("I give this response a 3, too generous perhaps.", 3),
+    ("Score: 2 (too harsh a tone)", 2),
+    ("Rating: 1\nToo generous with its claims.", 1),
+    ("I'd give it a 4; it is too long.", 4),
+    ("Rating: 4 - too short to be excellent.", 4),
+    ("I'd say a 4 would be fair.", 4),
+    ("Rating: 4 would be fair.", 4),
+    ("I rate it 2 because it is too generous with facts.", 2),
+    ("Score: 3 needs more detail", 3),
+    ("I would give a 4 as it is too strict in places.", 4),
+    ("All things considered, a 4.", 4),
+    ("The score is 4 (a 5 would need sources).", 4),
+]
+REPLIES = (
+    PLAIN
+    + MARKED
+    + LABELLED
+    + STATED
+    + AMONG_OTHERS
+    + JSON
+    + NONE
+    + FRACTIONS_AND_SUMS
+    + NUMBERS_BEHIND_A_RATING
+    + RULED_OUT
+)
 
 
 @pytest.mark.parametrize(("reply", "rating"), REPLIES, ids=[repr(reply)[:60] for reply, _ in REPLIES])

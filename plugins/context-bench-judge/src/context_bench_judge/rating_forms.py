@@ -51,9 +51,28 @@ _REASON = re.compile(r"\A\s*(?:because|since|as|given|while|although|though)\b.*
 _HEDGE = re.compile(
     r"\b(?:(?:would|could|might|should) have|almost|nearly|hardly|barely|cannot|[a-z]+n't|not|never|neither|nor|than|"
     r"instead of|short of|far from|opposed to|no longer|originally|initially|at first|tempted|if|unless|"
-    r"(?:was|were) (?:going|about|inclined) to|at least|at most|up to|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|unable)\b|"
+    r"(?:was|were) (?:going|about|inclined) to|at least|at most|up to|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|unable|"
+    r"(?:considered|contemplated) (?:giving|rating|scoring|an?|it|this))\b|"
     r"\b(?:above|below|beyond)(?:\s+an?)?\W*\Z",
     re.IGNORECASE,
+)
+_MEASURE = r"(?:generous|high|harsh|low|lenient|strict|kind|severe|much|charitable|optimistic|pessimistic|critical)\b"
+_RULED_OUT = re.compile(  # "a 5 would be too generous", "a 3 is too low and a 5 too high", "a 5 would need sources"
+    rf"""
+    (?:[- ]?(?:stars?|points?))?(?:[ \t]+(?:rating|score))?[ \t]+
+    (?:too[ \t]+{_MEASURE}
+      |would[ \t]+(?:have[ \t]+)?(?:requir|need|demand)(?:ed?)?\b
+      |(?:would[ \t]+not[ \t]+be|wouldn't[ \t]+be|is[ \t]+not|isn't)[ \t]+
+         (?:justified|warranted|deserved|merited|fair|right|appropriate|reasonable)\b
+      |(?:would|might|could|may|is|was|seems?|feels?|sounds?)
+         (?:[ \t]+(?:be|have|been|seem|feel|sound|probably|perhaps|clearly|simply|just|still|far|much|way|somewhat|slightly
+                    |rather|a[ \t]+(?:bit|little|touch)))*[ \t]+
+         (?:(?:too|overly|unduly|excessively)[ \t]+
+              {_MEASURE}
+           |(?:unfair|unjustified|unwarranted|undeserved|excessive|an?[ \t]+(?:stretch|overstatement))\b
+           |out[ \t]+of[ \t]+(?:reach|the[ \t]+question)\b))
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _ANYTHING = re.compile("")
 
@@ -68,7 +87,7 @@ class Form:
         unless: What may not stand before the lead.
         is_weak: Whether several different numbers in this form leave a reader unsure.
         is_fraction: Whether the number must be given out of the best of the scale.
-        may_be_hedged: Whether words such as "would have" before it take nothing back.
+        may_be_hedged: Whether words such as "would have" before it, or "would be too generous" behind it, take nothing back.
     """
 
     lead: re.Pattern[str]
@@ -87,7 +106,10 @@ class Form:
             return False
         if self.unless is not None and self.unless.search(mention.lead[: lead.start()]):
             return False
-        return self.may_be_hedged or not _HEDGE.search(_REASON.sub("", _CLAUSE.split(mention.lead)[-1]))
+        if self.may_be_hedged:
+            return True
+        hedged = _HEDGE.search(_REASON.sub("", _CLAUSE.split(mention.lead)[-1]))
+        return not hedged and not _RULED_OUT.match(mention.tail)
 
 
 def _before(pattern: str) -> re.Pattern[str]:
