@@ -73,7 +73,8 @@ def test_no_pass_by(response: str, evaluator: CodeExecution, row: Row) -> None:
 
 
 TRACING: dict[str, str] = {
-    "the functions themselves": "    import sys\n    found = [sys.settrace, sys.setprofile]\n",
+    "the function itself": "    import sys\n    sys.setprofile(lambda *_: None)\n",
+    "the other function": "    import sys\n    sys.settrace(lambda *_: None)\n",
     "a second copy of sys": "    import _imp, sys\n    _imp.create_builtin(sys.__spec__).settrace(lambda *_: None)\n",
     "profiling by it": "    import _imp, sys\n    _imp.create_builtin(sys.__spec__).setprofile(lambda *_: None)\n",
     "threads": "    import threading\n    threading._sys.settrace(lambda *_: None)\n",
@@ -91,6 +92,14 @@ def test_no_solution_traces_what_runs(tracing: str, evaluator: CodeExecution, ro
     """A trace function jumps over the lines of a test. This solution is right only where it cannot set one."""
     code = "".join(f"    {line}\n" for line in tracing.splitlines())
     response = f"def add(a, b):\n    try:\n{code}    except (AttributeError, PermissionError):\n        return a + b\n"
+    score = evaluator.score(row, {"response": response})
+    assert score == {"pass_at_1": 1.0}, score.details  # type: ignore[attr-defined]
+
+
+def test_a_solution_may_run_its_doctests(evaluator: CodeExecution, row: Row) -> None:
+    """doctest puts back the trace function that it found, which is None."""
+    docstring = '    """\n    >>> add(1, 2)\n    3\n    """\n'
+    response = f"import doctest\ndef add(a, b):\n{docstring}    return a + b\n\ndoctest.testmod()\n"
     score = evaluator.score(row, {"response": response})
     assert score == {"pass_at_1": 1.0}, score.details  # type: ignore[attr-defined]
 

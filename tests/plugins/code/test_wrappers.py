@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import json
+import textwrap
 
 import pytest
 
@@ -62,6 +63,12 @@ WRAPPED = {
     "an object with a body whose lines break": f'{{"code": "{BODY}"}}',
     "an object with a fence in it": json.dumps({"answer": f"```python\n{FUNCTION}```"}),
     "an object of Python": repr({"code": FUNCTION}),
+    "a call": json.dumps({"name": "submit", "arguments": {"code": FUNCTION}}),
+    "a call whose arguments are a text": json.dumps({"name": "submit", "arguments": json.dumps({"code": FUNCTION})}),
+    "character data": f"<code><![CDATA[\n{FUNCTION}]]></code>",
+    "an indented block among words": "Use this:\n\n" + textwrap.indent(FUNCTION, "    ") + "\nDone.\n",
+    "a directive": ".. code-block:: python\n\n" + textwrap.indent(FUNCTION, "   ") + "\nDone.\n",
+    "a text of YAML": "```yaml\ncode: |\n" + textwrap.indent(FUNCTION, "  ") + "```\n",
     "a page in an object, with blanks": json.dumps({"answer": f"<pre>{ESCAPED}</pre>".replace("    ", NBSP * 4)}),
 }
 
@@ -140,6 +147,7 @@ NO_SOLUTION = {
     "a broken program in a quotation": quoted(BROKEN),
     "a broken program in an object": json.dumps({"code": BROKEN}),
     "a broken program with such blanks": BROKEN.replace(" ", NBSP),
+    "a method of a broken class": "class Sum(:\n\n    def add(self, b):\n        return b\n",
     "a field of words": json.dumps({"answer": "I cannot help with that.", "response": "Sorry"}),
     "an object without code": json.dumps({"sum": 3}),
 }

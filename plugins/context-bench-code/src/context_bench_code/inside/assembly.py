@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from context_bench_code.inside.doctests import asks_for_doctests, examples_in, examples_raise, given_docstrings
 from context_bench_code.inside.extraction import find_solution
 from context_bench_code.inside.fitting import Problem, defined_names, is_code, missing_names, parse
+from context_bench_code.inside.usage import without_usage
 
 FAILURES_RAISE = """
 def _failures_raise():
@@ -64,9 +65,10 @@ def assemble(job: Mapping[str, Any]) -> Program:
     completion, MBPP's set-up code may use classes that the solution defines.
     """
     tests = [lines_of(test) for test in job["tests"]]
-    solution = find_solution(job["response"], problem_of(job))
-    if solution is None:
+    found = find_solution(job["response"], problem_of(job))
+    if found is None:
         return Program("none", [])
+    solution = without_usage(found)
     sources = [Source("<imports>", job["imports"])]
     sources += [Source("<response>", text) for text in solution.sources]
     if asks_for_doctests(tests):

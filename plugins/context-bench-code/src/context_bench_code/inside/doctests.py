@@ -18,11 +18,7 @@ def _examples_raise(docstrings):
     run_quietly = doctest.DocTestRunner.run
 
     def run(self, test, *arguments, **options):
-        sys.settrace = lambda _: None  # it was taken away, and doctest puts it back as it was
-        try:
-            result = run_quietly(self, test, *arguments, **options)
-        finally:
-            del sys.settrace
+        result = run_quietly(self, test, *arguments, **options)
         if result.failed:
             raise AssertionError(f"doctest: {{result.failed}} of {{result.attempted}} examples fail in {{test.name}}")
         return result

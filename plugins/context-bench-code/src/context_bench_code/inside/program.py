@@ -8,6 +8,7 @@ the nonce after the last. A solution that leaves early leaves the chain.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import ctypes
 import functools
@@ -130,13 +131,19 @@ def _fresh_module() -> types.ModuleType:
 def _take_tools_away() -> None:
     """Nothing of this package, and no tracing: a trace function can jump over the lines of a test.
 
-    The functions are gone, and Python refuses their work where they are found again, as in a second copy of `sys`.
+    The functions take nothing but None, and Python refuses their work where they are found again, as in a second copy of `sys`.
     """
-    del sys.settrace, sys.setprofile
+    sys.settrace = sys.setprofile = types.FunctionType(_set_no_tracing.__code__, {"__builtins__": builtins})
     sys.addaudithook(_refuse_tracing)
     _bury(_refuse_tracing)
     for name in [name for name in sys.modules if name.startswith("context_bench_code")]:
         del sys.modules[name]
+
+
+def _set_no_tracing(function: Any) -> None:
+    """What stands for both functions: doctest and others put back the None that they found."""
+    if function is not None:
+        raise PermissionError("tracing is not to be had here")
 
 
 def _refuse_tracing(event: str, _: object) -> None:

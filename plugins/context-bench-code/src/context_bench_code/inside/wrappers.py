@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from context_bench_code.inside.fitting import UNREADABLE, outdented, parse
 
@@ -33,6 +34,8 @@ _FIELDS = (
     "answer",
     "response",
     "output",
+    "arguments",
+    "input",
 )
 _BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _BREAKS = "\u0085\u2028\u2029"
@@ -43,6 +46,9 @@ _STRING_OR_INVISIBLE = re.compile(
     rf"(?P<blank>[{_BLANKS}])|(?P<break>[{_BREAKS}])|(?P<unseen>[{_UNSEEN}])",
     re.DOTALL,
 )
+_CDATA = re.compile(r"^\s*<!\[CDATA\[(.*?)(?:\]\]>\s*)?$", re.DOTALL)
+_INDENTED = re.compile(r"(?:\A|\n[ \t]*\n|\|[ \t]*\n)(?:[ ]{2,}|\t)(?:(?:async +def|def|class|import|from)\b|@\w)")
+_AT_MARGIN = re.compile(r"^\S.*$", re.MULTILINE)
 _DEEPEST, _MOST = 3, 24
 
 
@@ -77,13 +83,14 @@ def _fields(text: str) -> Iterator[str]:
     start, end = text.find("{"), text.rfind("}") + 1
     if start < 0 or end <= start or _CODE.search(text[:start]) or _CODE.search(text[end:]):
         return
-    found = _object(text[start:end])
-    for name in _FIELDS:
-        if isinstance(field := found.get(name), str) and field.strip():
-            yield field
+    left = [_object(text[start:end])]
+    while left:  # the arguments of a call lie in an object of their own
+        found = left.pop()
+        left += [each for each in found.values() if isinstance(each, dict)]
+        yield from (found[name] for name in _FIELDS if isinstance(found.get(name), str) and found[name].strip())
 
 
-def _object(text: str) -> dict[str, object]:
+def _object(text: str) -> dict[str, Any]:
     if not any(f'"{name}"' in text or f"'{name}'" in text for name in _FIELDS):
         return {}
     try:
@@ -106,6 +113,8 @@ def _changed(text: str) -> Iterator[str]:
     if _TAG.search(text):
         yield from _tagged(text, is_page=True)
         yield from _tagged(text, is_page=False)
+    if _INDENTED.search(text) and not any(map(_CODE.match, _AT_MARGIN.findall(text))):
+        yield _AT_MARGIN.sub("", text)
     if _ENTITY.search(text):
         yield html.unescape(text)
     if _QUOTED.search(text):
@@ -133,6 +142,8 @@ def _tagged(text: str, is_page: bool) -> Iterator[str]:
 
 
 def _unescaped(code: str) -> str:
+    if data := _CDATA.match(code):
+        return data[1]
     is_escaped = _ENTITY.search(code) and (not _NOT_ESCAPED.search(code) or not parse(outdented(code)))
     return html.unescape(code) if is_escaped else code
 
