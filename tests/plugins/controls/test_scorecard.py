@@ -76,6 +76,28 @@ def test_a_card_shows_what_a_system_kept_and_broke(run_file: Path, capsys: pytes
     assert (half["rows"], half["idle_rows"], half["cost_a_session"]) == (4, 0, None)
 
 
+class Renaming(Newest):
+    """Has the user make the agent's calls."""
+
+    def transform(self, messages: list[Any], tools: list[Any]) -> list[Any]:
+        return [
+            {**message, "role": "user"} if message["role"] == "assistant" else message
+            for message in super().transform(messages, tools)
+        ]
+
+
+@pytest.mark.parametrize(("kind", "is_shown"), [(Newest, False), (Renaming, True)], ids=["none", "some"])
+def test_changed_roles_have_a_column_where_there_are_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: Any, is_shown: bool
+) -> None:
+    path = tmp_path / "run.sqlite"
+    evaluate([kind(0.5)], [example(1)], [Survival()], progress=False, run_file=str(path))
+    [card] = told(path, capsys)["systems"]
+    assert (card["scores"]["role_changes"] > 0, card["scores"]["pair_faults"]) == (is_shown, 0.0)
+    assert execute(["scorecard", str(path)]) == 0
+    assert ("roles changed" in capsys.readouterr().out) is is_shown
+
+
 class Breaking(Newest):
     """Breaks at a session."""
 

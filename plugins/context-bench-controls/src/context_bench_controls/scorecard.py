@@ -21,6 +21,7 @@ SCORES = (
     "bound",
     "invented",
     "pair_faults",
+    "role_changes",
     "unredeemable_markers",
     "recall",
     "recall_corrected",

@@ -23,6 +23,7 @@ _NAMES = {
     "survival_all": "all",
     "invented": "invented/1k",
     "pair_faults": "faults",
+    "role_changes": "roles changed",
     "recoverable_needed": "recoverable needed",
     "recoverable_all": "recoverable all",
     "unredeemable_markers": "dead markers",
@@ -32,6 +33,9 @@ _NAMES = {
     "next_action_aa": "A/A",
     "prefix_kept": "prefix",
 }
+
+_RARE = ("role_changes",)
+"""Scores that a table shows only where a system has some."""
 
 
 @click.command()
@@ -104,6 +108,7 @@ def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, s
 
 def _table(cards: list[Card]) -> str:
     keys = [key for key in SCORES if any(key in card.scores for card in cards)]
+    keys = [key for key in keys if key not in _RARE or any(card.scores.get(key) for card in cards)]
     headings = ["system", "rows", "idle", "tokens kept", "quartiles", "ratio", *(_NAMES.get(key, key) for key in keys)]
     has_cost = any(card.cost is not None for card in cards)
     lines = []

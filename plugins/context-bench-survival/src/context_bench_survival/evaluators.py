@@ -20,7 +20,8 @@ from context_bench_sessions.messages import Message, text_of
 from context_bench_survival.contexts import left, standing
 from context_bench_survival.literals import CLASSES
 from context_bench_survival.markers import new_references, redeemed_of, returned
-from context_bench_survival.pairs import faults
+from context_bench_survival.omissions import unexcused
+from context_bench_survival.pairs import faults, role_changes
 from context_bench_survival.prepared import Prepared, prepared
 from context_bench_survival.probes import MASK, Probe
 from context_bench_survival.remains import Remains
@@ -33,9 +34,6 @@ SHOWN = 5
 NEAR = 200
 """Letters between an answer and the words that say what it means, for it to be bound."""
 
-_MARKER = re.compile(
-    r"(?i)\b(?:omitted|elided|truncated|compressed|removed|retrieve|collapsed|hidden|summari[sz]ed|ccr)\b|<<|\[\.\.\.|…"
-)
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 
 
@@ -49,8 +47,9 @@ class Survival:
     Scores: ``survival_needed``, the share of the literals that the recorded agent used afterwards - for plain datasets, of those
     in the gold answers; ``survival_all``, the share of all; ``survival_CLASS`` by class; ``bound``, the share that still stands
     beside the words that say what it means; ``invented``, literals for 1,000 tokens that the original lacks; ``pair_faults``, how
-    many calls and results do not fit together that did before, and how many markers bring nothing back; ``kept_ratio``, the
-    tokens left for each token given.
+    many calls and results do not fit together that did before, and how many markers bring nothing back; ``role_changes``, how
+    many messages another one speaks than in the recording, of an output with messages; ``kept_ratio``, the tokens left for
+    each token given.
 
     Where a system left markers of its own, three states: besides what survived, ``recoverable_needed`` and ``recoverable_all``
     are the shares that are gone and stand in what a marker brought back when it was redeemed - the output's ``redeemed`` -
@@ -133,6 +132,8 @@ def scores_of(
         found |= {**_fates(asked, kept, Remains((), list(brought.values()))), "unredeemable_markers": float(broken)}
     if any(message.get("tool_calls") for message in ready.before):
         found["pair_faults"] = float((faults(after, ready.before) - ready.own_faults).total() + broken)
+    if processed is None or processed.get("messages") is not None:  # a text has no speakers
+        found["role_changes"] = float(role_changes(after, ready.before))
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -153,7 +154,7 @@ def unsound(scores: Mapping[str, float], wanted: float) -> Iterator[str]:
     for key, value in scores.items():
         if (key.startswith("survival_") or key == "bound") and value != wanted:
             yield f"{key} is {value:.4f} and must be {wanted}"
-        elif key in ("invented", "pair_faults") and wanted == 1.0 and value:
+        elif key in ("invented", "pair_faults", "role_changes") and wanted == 1.0 and value:
             yield f"{key} is {value:.4f} and must be 0"
 
 
@@ -202,14 +203,14 @@ def _words_beside(question: str) -> frozenset[str]:
 
 
 def invented(ready: Prepared, remains: Remains) -> set[str]:
-    """Return the literals that are left and that the original lacks; marks of omission may have theirs."""
+    """Return the literals that are left and that the original lacks; those that a mark of omission says itself are none."""
     new: set[str] = set()
     if remains.holders.keys() <= ready.known:
         return new
     for line, found in remains.lines:
-        unknown = {one.text for one in found if one.text not in ready.known}
-        if unknown and not _MARKER.search(line):
-            new |= {text for text in unknown if text not in ready.text}
+        unknown = tuple(one for one in found if one.text not in ready.known)
+        if unknown:
+            new |= {one.text for one in unexcused(line, unknown) if one.text not in ready.text}
     return new
 
 

@@ -1,4 +1,4 @@
-"""Calls and results that do not fit together: what a provider answers with 400, the recording's own faults taken off."""
+"""Calls and results that do not fit together, the recording's own faults taken off: a provider answers 400. And who speaks."""
 
 from __future__ import annotations
 
@@ -57,6 +57,48 @@ def faults(messages: Sequence[Message], before: Sequence[Message]) -> Counter[Fa
     for identity, count in (parted + waiting).items():  # a result in front of its call is one fault and not two
         found["without a result", identity] += max(0, count - found["without a call", identity])
     return found
+
+
+def role_changes(messages: Sequence[Message], before: Sequence[Message]) -> int:
+    """Return how many messages are spoken by another one than in the recording: calls by anyone but the agent, texts by another.
+
+    Nothing of them is lost, but a provider may refuse them, and a model takes them for what another one said. A text counts that
+    stands as it was recorded; a role that is none is a fault of pairs.
+
+    Args:
+        messages: What is looked at, in the canonical form.
+        before: The recording.
+    """
+    said = Counter((_speaker(message), str(message["content"]).strip()) for message in before)
+    called = Counter((_speaker(message), one["id"]) for message in before for one in message.get("tool_calls", ()))
+    count = 0
+    unknown: list[tuple[str, str]] = []
+    for message in messages:
+        key = speaker, text = _speaker(message), str(message["content"]).strip()
+        calls = message.get("tool_calls", ())
+        if speaker not in _SPEAKERS:
+            continue
+        if speaker != "assistant" and any(not called[speaker, one["id"]] for one in calls):
+            count += 1
+        elif said[key]:
+            said[key] -= 1
+        elif text:
+            unknown.append(key)
+    for speaker, text in unknown:
+        other = next((one for one in _SPEAKERS if one != speaker and said[one, text]), None)
+        if other is not None:
+            said[other, text] -= 1
+            count += 1
+    return count
+
+
+_SPEAKERS = ("system", "user", "assistant", "tool")
+_OTHER_NAMES = {"developer": "system", "function": "tool"}
+
+
+def _speaker(message: Message) -> str:
+    role = str(message["role"])
+    return _OTHER_NAMES.get(role, role)
 
 
 def _changed(one: Mapping[str, str], recorded: Sequence[Mapping[str, str]]) -> str | None:

@@ -122,15 +122,23 @@ def _anthropic(message: Mapping[str, Any]) -> Iterator[Message]:
 
 
 def anthropic_messages(role: str, content: object) -> Iterator[Message]:
-    """Yield what one message of blocks holds: results first, as they answer the calls before, then the text."""
+    """Yield what one message of blocks holds, in their order: texts of the user, and results of calls.
+
+    Anthropic takes results only in front of all texts, so one that stands behind a text is parted from its call.
+    """
     blocks = content if isinstance(content, list) else [{"type": "text", "text": text_of(content)}]
     blocks = [block if isinstance(block, Mapping) else {"type": "text", "text": str(block)} for block in blocks]
+    calls = [call(b.get("id"), b.get("name"), b.get("input", {})) for b in blocks if b.get("type") == "tool_use"]
+    speaker = role if role in ("assistant", "system") else "user"
+    waiting: list[Mapping[str, Any]] = []
     for block in blocks:
         if block.get("type") == "tool_result":
+            if speaker == "user" and (text := text_of(waiting)):
+                yield spoken(speaker, text)
+                waiting.clear()
             yield result(block.get("tool_use_id"), text_of(block.get("content")))
-    calls = [call(b.get("id"), b.get("name"), b.get("input", {})) for b in blocks if b.get("type") == "tool_use"]
-    text = text_of([block for block in blocks if block.get("type") not in ("tool_use", "tool_result")])
-    if role == "assistant":
-        yield spoken(role, text, calls)
-    elif text or calls or not any(block.get("type") == "tool_result" for block in blocks):
-        yield spoken("system" if role == "system" else "user", text, calls)
+        elif block.get("type") != "tool_use":
+            waiting.append(block)
+    text = text_of(waiting)
+    if speaker == "assistant" or text or calls or not any(block.get("type") == "tool_result" for block in blocks):
+        yield spoken(speaker, text, calls)
