@@ -119,7 +119,7 @@ def test_clusters_make_the_interval_no_narrower_by_number(here: Path, capsys: py
         if one["system"] == "bad"
     ]
     assert line["clusters"] == 60
-    assert line["test"] == "sign-flip permutation"
+    assert line["test"] == "Gaffke"
 
 
 def test_slices_add_up_to_the_whole(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -668,3 +668,18 @@ def test_a_stored_run_is_shown_with_its_verdicts(here: Path, capsys: pytest.Capt
 )
 def test_no_cell_is_a_formula(value: str | None, cell: str) -> None:
     assert _cell(value) == cell
+
+
+def test_a_mean_of_seconds_is_not_met_by_few_rows_of_which_none_is_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(tmp_path / "few.sqlite", Sometimes("proxy", 0.8, 1), count=40)
+    for gate, state, code in (("latency:max=100s", "inconclusive", 11), ("latency:max=0.0", "missed", 10)):
+        [outcome] = told(capsys, "compare", "few.sqlite", "--gate", gate, code=code)["gates"]
+        assert outcome["state"] == state
+        if state == "inconclusive":
+            assert re.search(
+                r"\S+ s or more at 95%, 40 rows\); 72 rows are needed to meet it; p50 takes 20$", outcome["sentence"]
+            )
+            assert outcome["more_rows"] == 32

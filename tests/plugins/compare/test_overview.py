@@ -16,7 +16,6 @@ from context_bench_compare.averages import macro_average, ratio_of_sums
 from context_bench_compare.intervals import Alike, Interval, TooFew, difference_interval
 from context_bench_compare.pareto import front_of, on_front
 from context_bench_compare.rendering import share_text
-from context_bench_compare.significance import sign_flip
 
 
 class Costly:
@@ -255,10 +254,3 @@ def test_rows_are_sliced_by_what_is_asked(told: Any, field: str, names: Sequence
 def test_a_field_that_no_example_has_is_told(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["compare", str(run), "-m", "right", "--by", "colour"]) == 2
     assert "No example has the field 'colour' to slice by" in capsys.readouterr().err
-
-
-@pytest.mark.one_python
-def test_the_flips_of_very_many_rows_are_normal_and_meet_the_sampled_ones() -> None:
-    rng = np.random.default_rng(3)
-    few = rng.normal(0.012, 1, 19_999)
-    assert sign_flip(few) == pytest.approx(sign_flip(np.append(few, 1e-9)), abs=0.02)

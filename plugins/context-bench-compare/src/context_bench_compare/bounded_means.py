@@ -44,16 +44,42 @@ def bounded_mean(
         is_reached: Whether a row that stands alone may lie at these bounds, whatever the others are; else they are approached
             as they are for clusters.
     """
+    with_worst, with_best, weights = _imagined(sums, sizes, low, high, is_reached)
+    quantile = normal.quantile((1 + confidence) / 2)
+    return _end(with_worst, weights, quantile), -_end(-with_best, weights, quantile)
+
+
+def bounded_p_value(sums: Floats, sizes: Floats | None, low: float, high: float, is_reached: bool = True) -> float:
+    """Return the two-sided p-value of a mean of zero: 1 - the confidence at which an end of :func:`bounded_mean` lies at zero.
+
+    >>> round(bounded_p_value(np.ones(8), None, -1.0, 1.0), 4)
+    0.0078
+
+    Args:
+        sums, sizes, low, high, is_reached: As for :func:`bounded_mean`.
+    """
+    with_worst, with_best, _ = _imagined(sums, sizes, low, high, is_reached)
+    return min(1.0, 2 * min(_chance_below_zero(with_worst), _chance_below_zero(-with_best)))
+
+
+def _chance_below_zero(terms: Floats) -> float:
+    """Return the chance that ``sum(E * terms)`` is not above zero, for exponential variables E."""
+    if terms.max() <= 0:
+        return 1.0
+    return 0.0 if terms.min() >= 0 else float(normal.below(_distance(terms, 0.0)[0]))
+
+
+def _imagined(
+    sums: Floats, sizes: Floats | None, low: float, high: float, is_reached: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Return the sums with that of the worst row, or cluster, that was not seen, with that of the best, and their weights."""
     weights = np.ones(len(sums)) if sizes is None else sizes
     means = sums / weights
     least, most = float(means.min()), float(means.max())
     beyond = 1.0 if is_reached and sizes is None else _unseen(means)
     worst, best = least - (least - low) * beyond, most + (high - most) * beyond
     size = float(np.square(weights).sum() / weights.sum())
-    quantile = normal.quantile((1 + confidence) / 2)
-    below = _end(np.append(sums, worst * size), np.append(weights, size), quantile)
-    above = -_end(np.append(-sums, -best * size), np.append(weights, size), quantile)
-    return below, above
+    return np.append(sums, worst * size), np.append(sums, best * size), np.append(weights, size)
 
 
 def _unseen(means: Floats) -> float:

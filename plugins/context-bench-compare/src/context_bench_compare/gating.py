@@ -19,15 +19,17 @@ from context_bench_compare.columns import ANY_KEY, HEADLINE, MEASURES, Column, r
 from context_bench_compare.entrants import Entrant, baseline_of, difference_between, entrants_of
 from context_bench_compare.gates import MET, MISSED, OPEN, TIMES, Gate, Outcome, judge_difference, judge_value
 from context_bench_compare.intervals import (
+    MINIMUM_ROWS,
     Clusters,
     Floats,
     Interval,
     TooFew,
-    bootstrap_interval,
+    any_mean_interval,
     counted,
     difference_interval,
     mean_interval,
     percentile_interval,
+    unbounded_mean_interval,
 )
 from context_bench_compare.matching import clusters_of, paired
 from context_bench_compare.places import dataset_at
@@ -185,10 +187,15 @@ def _valued(name: Gate, gate: Gate, column: Column, cluster: str | None, growing
         return judge_value(name, float(np.quantile(values, share)), interval, len(values), unit)
     is_share = bool(((values >= 0) & (values <= 1)).all())
     datasets = dataset_at(column.places)
-    estimate = mean_interval if is_share else _mean_of_any
+    of_scores = mean_interval if is_share else any_mean_interval
+    estimate = unbounded_mean_interval if gate.metric in MEASURES else of_scores
     interval = interval_over(values, datasets, clusters, growing, gate.confidence, estimate)
     mean = float((values * weights_of(datasets, growing)).mean())
-    return judge_value(name, mean, interval, len(values), unit)
+    found = judge_value(name, mean, interval, len(values), unit)
+    if found.state != OPEN or gate.metric != "latency" or found.more_rows is None or isinstance(interval, TooFew):
+        return found
+    has_both = math.isfinite(interval.low) and math.isfinite(interval.high)
+    return found if has_both else evolve(found, sentence=f"{found.sentence}; p50 takes {MINIMUM_ROWS}")
 
 
 def _unit_of(gate: Gate, run: Run) -> str:
@@ -197,13 +204,6 @@ def _unit_of(gate: Gate, run: Run) -> str:
         billed = (system["description"].get("billing", {}) for system in run.systems)
         return next((str(bill["currency"]) for bill in billed if "currency" in bill), REPORTED_CURRENCY)
     return "s" if gate.metric in TIMES else "tokens" if gate.metric in MEASURES else ""
-
-
-def _mean_of_any(values: Floats, clusters: Clusters | None, confidence: float) -> Interval | TooFew:
-    if clusters is None:
-        return bootstrap_interval((values,), lambda drawn: np.asarray(drawn.mean(axis=-1)), None, confidence)
-    columns = (values, np.ones(len(values)))
-    return bootstrap_interval(columns, lambda drawn, rows: drawn.sum(axis=-1) / rows.sum(axis=-1), clusters, confidence)
 
 
 def _of_known(outcome: Outcome, unknown: int) -> Outcome:

@@ -3,7 +3,7 @@
 Rates of rows that stand alone get Wilson's score interval (1927), and differences of their passes and fails Tango's (1998), which
 holds what it promises also where all flips go one way. Means of graded scores, and of rows that come in clusters - several
 questions about one document, several samples of one example - get Gaffke's interval, and so do their differences: see
-:mod:`~context_bench_compare.bounded_means`.
+:mod:`~context_bench_compare.bounded_means`. Their p-value is 1 - the confidence at which that interval ends at zero.
 
 A percentile of rows that stand alone lies between two of the values, as the binomial
 distribution says which. Statistics without a formula - a ratio of sums, percentiles of clusters or of pairs - get the BCa
@@ -23,7 +23,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from context_bench_compare import normal
-from context_bench_compare.bounded_means import bounded_mean
+from context_bench_compare.bounded_means import bounded_mean, bounded_p_value
 
 MINIMUM_ROWS = 20
 """Fewer rows than this get no interval."""
@@ -36,6 +36,12 @@ MINIMUM_DRAWN = 10
 
 MINIMUM_DISTINCT = 5
 """Graded values of which fewer than so many differ from the most frequent one get no bootstrap."""
+
+FAR_OFF = 0.05
+"""Share of rows that may be far off the others, and that a mean without a bound has to have seen."""
+
+OF_FLIPS = "paired, Tango"
+"""Method of the interval of a difference of passes and fails."""
 
 Floats = NDArray[np.float64]
 Clusters = NDArray[np.int64]
@@ -185,21 +191,51 @@ def difference_interval(
     missing = too_few(len(differences), clusters)
     if missing is not None:
         return missing
+    if are_flips(differences, clusters, measured):
+        improved, regressed = int((differences > 0).sum()), int((differences < 0).sum())
+        ends = tango(improved, regressed, len(differences), _normal(confidence))
+        return Interval(*ends, OF_FLIPS, confidence)
+    sums, sizes, limit, is_score = _bounded(differences, clusters, measured)
+    low, high = bounded_mean(sums, sizes, -limit, limit, confidence, is_score)
+    if _least_p_value(sums) >= 1 - confidence:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Interval(low, high, "paired, Gaffke", confidence)
+
+
+def difference_p_value(differences: Floats, clusters: Clusters | None = None, measured: float | None = None) -> float:
+    """Return the two-sided p-value of a mean difference of zero: 1 - the confidence at which the interval ends at zero.
+
+    It is no less than what the signs of the rows, or clusters, that differ can show: of k, ``2 ** (1 - k)``.
+
+    Args:
+        differences, clusters, measured: As for :func:`difference_interval`; passes and fails are taken as graded scores.
+    """
+    sums, sizes, limit, is_score = _bounded(np.asarray(differences, dtype=float), clusters, measured)
+    if not sums.any():
+        return 1.0
+    return max(_least_p_value(sums), bounded_p_value(sums, sizes, -limit, limit, is_score))
+
+
+def _bounded(
+    differences: Floats, clusters: Clusters | None, measured: float | None
+) -> tuple[Floats, Floats | None, float, bool]:
+    """Return sums and sizes of the clusters, by how much a row can differ, and whether that is known."""
     clusters = _that_matter(clusters)
     largest = float(np.abs(differences).max())
     is_score = measured is None and largest <= 1
-    if is_score and are_flips(differences, clusters):
-        improved, regressed = int((differences > 0).sum()), int((differences < 0).sum())
-        ends = tango(improved, regressed, len(differences), _normal(confidence))
-        return Interval(*ends, "paired, Tango", confidence)
     limit = 1.0 if is_score else max(largest, measured or 0.0)
-    sums, sizes = _cluster_sums(differences, clusters), _cluster_sizes(clusters)
-    return Interval(*bounded_mean(sums, sizes, -limit, limit, confidence, is_score), "paired, Gaffke", confidence)
+    return _cluster_sums(differences, clusters), _cluster_sizes(clusters), limit, is_score
 
 
-def are_flips(differences: Floats, clusters: Clusters | None) -> bool:
+def _least_p_value(sums: Floats) -> float:
+    """Return the least p-value that so many rows, or clusters, can have of which each may lie on either side of zero."""
+    return min(1.0, 2.0 ** (1 - int(np.count_nonzero(sums))))
+
+
+def are_flips(differences: Floats, clusters: Clusters | None, measured: float | None = None) -> bool:
     """Return whether rows stand alone and differ by a pass for a fail, or not at all."""
-    return clusters is None and bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
+    is_score = measured is None and _that_matter(clusters) is None
+    return is_score and bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
 
 
 def tango(improved: int, regressed: int, rows: int, quantile: float) -> tuple[float, float]:
@@ -262,6 +298,41 @@ def bootstrap_interval(
         return TooFew(_alike(distinct, "row"))
     unit = "rows" if clusters is None else "clusters"
     return _bca_interval(columns, statistic, unit, confidence, seed, draws, len(columns[0]))
+
+
+def any_mean_interval(values: Floats, clusters: Clusters | None = None, confidence: float = 0.95) -> Interval | TooFew:
+    """Return the BCa bootstrap interval of the mean of values of any size, one a row, shape (rows,)."""
+    return bootstrap_interval((values, np.ones(len(values))), _ratio, clusters, confidence)
+
+
+def unbounded_mean_interval(
+    values: Floats, clusters: Clusters | None = None, confidence: float = 0.95
+) -> Interval | TooFew:
+    """Return the BCa bootstrap interval of the mean of values without a bound, such as seconds.
+
+    Rows that are far off the others, one in twenty of them, are missing from so few rows that the bootstrap knows nothing of
+    them: of 20 rows it would end below the mean in 36 of 100 runs. So the end towards which such rows can lie is infinite
+    below as many rows, or clusters, as show one of them but for the error of that end: 72 at a confidence of 0.95. Values of
+    which none is below zero have such rows above, values of which none is above zero below, and others on both sides.
+
+    Args:
+        values: One value a row, shape (rows,).
+        clusters: Number of the cluster of each row; None when every row stands alone.
+        confidence: Share of such intervals that hold the true mean.
+    """
+    found = any_mean_interval(values, clusters, confidence)
+    units, needed = len(values) if clusters is None else cluster_count(clusters), _rows_beyond(FAR_OFF, confidence)
+    if isinstance(found, TooFew) or units >= needed:
+        return found
+    is_above, is_below = bool((values > 0).any()), bool((values < 0).any())
+    if is_above and is_below:
+        return TooFew(f"{counted(units, 'row' if clusters is None else 'cluster')}, {needed} are needed")
+    low, high = (-math.inf, found.high) if is_below else (found.low, math.inf)
+    return Interval(low, high, found.method, confidence, math.ceil(needed * len(values) / units))
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    return np.asarray(above.sum(axis=-1) / below.sum(axis=-1))
 
 
 def percentile_interval(

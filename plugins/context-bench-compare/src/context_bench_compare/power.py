@@ -10,12 +10,12 @@ from attrs import frozen
 from context_bench_compare import normal
 from context_bench_compare.intervals import (
     MINIMUM_ROWS,
+    OF_FLIPS,
     Clusters,
     Floats,
     Interval,
     TooFew,
     _cluster_sums,
-    are_flips,
     cluster_count,
 )
 
@@ -34,9 +34,10 @@ class Reach:
     Attributes:
         error: Standard error of the difference.
         clusters: How many clusters it rests on; None when every row stands alone.
-        units: Rows, or clusters, that the test flips.
+        units: Rows, or clusters.
         size: What the mean changes by when each unit differs as those do that differ.
-        half: Half the width of the interval, which must leave out zero too; 0.0 for flips, of which the test asks more.
+        half: Half the width of the interval, which must leave out zero; 0.0 for flips, of which the test asks more.
+        confidence: Of that interval.
         differing: Rows whose two scores differ.
     """
 
@@ -45,13 +46,24 @@ class Reach:
     units: int = 0
     size: float = 0.0
     half: float = 0.0
+    confidence: float = 0.95
     differing: int = 0
 
     def shows(self, confidence: float = 0.95, power: float = POWER) -> float:
         """Return the smallest true difference that a verdict finds with the given power; infinite where none is found."""
         by_test = detectable_difference(self.error, confidence, power, self.clusters)
-        by_interval = self.half + normal.quantile(power) * self.error
+        by_interval = self._half_at(confidence) + normal.quantile(power) * self.error
         return max(by_test, by_interval, self.size * least_share(self.units, confidence, power))
+
+    def _half_at(self, confidence: float) -> float:
+        """Return half the width at another confidence: the normal part grows as the quantile does, the imagined row's as the
+        logarithm of the error, which is what an exponential variable stays below."""
+        if not self.half:
+            return 0.0
+        normal_part, own_part = (normal.quantile((1 + one) / 2) * self.error for one in (confidence, self.confidence))
+        return normal_part + (self.half - own_part) * math.log((1 - confidence) / 2) / math.log(
+            (1 - self.confidence) / 2
+        )
 
 
 def reach_of(
@@ -61,8 +73,9 @@ def reach_of(
     sums = _cluster_sums(differences, clusters)
     apart = np.abs(sums[sums != 0])
     size = float(apart.mean()) * len(sums) / len(differences) if len(apart) else largest
-    half, mean = 0.0, float(differences.mean())
-    if isinstance(interval, Interval) and not are_flips(differences, clusters):
+    half, mean, confidence = 0.0, float(differences.mean()), 0.95
+    if isinstance(interval, Interval) and interval.method != OF_FLIPS:
+        confidence = interval.confidence
         half = max(mean - interval.low, interval.high - mean)
     return Reach(
         standard_error(differences, clusters),
@@ -70,13 +83,14 @@ def reach_of(
         len(sums),
         size,
         half,
+        confidence,
         int(np.count_nonzero(differences)),
     )
 
 
 def imagined_by(interval: Interval | TooFew, differences: Floats, clusters: Clusters | None) -> float:
     """Return what an interval of graded differences is wider than the normal one, towards its lower end, times the rows."""
-    if isinstance(interval, TooFew) or are_flips(differences, clusters):
+    if isinstance(interval, TooFew) or interval.method == OF_FLIPS:
         return 0.0
     normal_half = normal.quantile((1 + interval.confidence) / 2) * standard_error(differences, clusters)
     return max(0.0, float(differences.mean()) - interval.low - normal_half) * len(differences)
@@ -112,8 +126,8 @@ def detectable_difference(
         error: Standard error of the difference.
         confidence: 1 - the error of the test.
         power: Share of runs that should find it.
-        clusters: How many clusters the error rests on; None when every row stands alone. Of few, no difference is found: a test
-            that flips k clusters has no p-value below ``2 ** (1 - k)``. It is infinite then.
+        clusters: How many clusters the error rests on; None when every row stands alone. Of few, no difference is found: of k
+            clusters no p-value lies below ``2 ** (1 - k)``. It is infinite then.
     """
     if clusters is None:
         return (normal.quantile((1 + confidence) / 2) + normal.quantile(power)) * error

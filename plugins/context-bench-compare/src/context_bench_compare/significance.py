@@ -1,7 +1,8 @@
 """Paired tests: whether a difference can be chance.
 
-Passes and fails get McNemar's exact test; graded scores get the sign-flip permutation test (Fisher 1935), which flips whole
-clusters where rows come in clusters. Many tests at once are corrected by Holm's step-down method (1979).
+Passes and fails get McNemar's exact test; graded scores, and rows in clusters, get the p-value that agrees with their interval. A
+sign-flip test would suppose that the differences are symmetric around zero, and alarm too often where they are not. Many tests at
+once are corrected by Holm's step-down method (1979).
 """
 
 from __future__ import annotations
@@ -11,13 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from context_bench_compare import normal
-from context_bench_compare.intervals import Clusters, Floats, _cluster_sums, are_flips
-
-EXACT_UP_TO = 16
-"""So many differences that are not zero are flipped in every way; more are sampled."""
-
-NORMAL_FROM = 20_000
-"""From so many differences on, the flipped sums are normal to within the error of sampling them, and are not sampled."""
+from context_bench_compare.intervals import Clusters, Floats, are_flips, difference_p_value
 
 
 def mcnemar(improved: int, regressed: int) -> float:
@@ -34,44 +29,23 @@ def mcnemar(improved: int, regressed: int) -> float:
     return normal.sign_test(improved, flips) if flips else 1.0
 
 
-def sign_flip(differences: Floats, clusters: Clusters | None = None, seed: int = 0, draws: int = 20_000) -> float:
-    """Return the two-sided p-value of the sign-flip permutation test that the mean difference is zero.
+def paired_p_value(
+    differences: Floats, clusters: Clusters | None = None, measured: float | None = None
+) -> tuple[float, str]:
+    """Return the p-value of paired differences and the name of the test.
+
+    Passes and fails without clusters get McNemar's test, all else the p-value of Gaffke's interval, which lies below 1 - a
+    confidence where the interval of that confidence leaves out zero, and only there.
 
     Args:
         differences: One difference a matched row, shape (rows,).
-        clusters: Number of the cluster of each row; whole clusters are flipped then.
-        seed: Seed of the sampled flips: equal seeds give equal p-values.
-        draws: Flips that are sampled where there are too many to try all.
-    """
-    sums = np.asarray(_cluster_sums(np.asarray(differences, dtype=float), clusters))
-    sums = sums[sums != 0]
-    if not len(sums):
-        return 1.0
-    found = abs(float(sums.sum()))
-    limit = found - 1e-12 * max(1.0, float(np.abs(sums).sum()))
-    if len(sums) <= EXACT_UP_TO:
-        signs = 1 - 2 * ((np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums))) & 1)
-        return float((np.abs(signs @ sums) >= limit).mean())
-    if len(sums) >= NORMAL_FROM:
-        return float(min(1.0, 2 * normal.beyond(found / float(np.sqrt(np.square(sums).sum())))))
-    generator = np.random.default_rng(seed)
-    extreme, block = 0, max(1, 4_000_000 // len(sums))
-    for start in range(0, draws, block):
-        flips = generator.integers(0, 2, size=(min(block, draws - start), len(sums)), dtype=np.int8)
-        totals = sums.sum() - 2 * (flips @ sums)
-        extreme += int((np.abs(totals) >= limit).sum())
-    return (extreme + 1) / (draws + 1)
-
-
-def paired_p_value(differences: Floats, clusters: Clusters | None = None, seed: int = 0) -> tuple[float, str]:
-    """Return the p-value of paired differences and the name of the test.
-
-    Passes and fails without clusters get McNemar's test, all else the sign-flip test.
+        clusters: Number of the cluster of each row; None when every row stands alone.
+        measured: As for :func:`~context_bench_compare.intervals.difference_interval`.
     """
     differences = np.asarray(differences, dtype=float)
-    if are_flips(differences, clusters):
+    if are_flips(differences, clusters, measured):
         return mcnemar(int((differences > 0).sum()), int((differences < 0).sum())), "McNemar, exact"
-    return sign_flip(differences, clusters, seed), "sign-flip permutation"
+    return difference_p_value(differences, clusters, measured), "Gaffke"
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -63,7 +63,7 @@ def interval_over(
         return estimate(values, clusters, confidence)
     weights = weights_of(datasets, growing) / len(values)
     seen: set[int] = set()
-    mean, below, above, method = float(values @ weights), 0.0, 0.0, ""
+    mean, below, above, method, missing = float(values @ weights), 0.0, 0.0, "", 0
     for number in numbers:
         chosen = datasets == number
         own = None if clusters is None else clusters[chosen]
@@ -77,5 +77,6 @@ def interval_over(
         centre = float(values[chosen].mean())
         below += (share * (centre - part.low)) ** 2
         above += (share * (part.high - centre)) ** 2
-        method = part.method
-    return Interval(mean - math.sqrt(below), mean + math.sqrt(above), f"{method}, by dataset", confidence)
+        method, missing = part.method, missing + max(0, part.rows_for_both - int(chosen.sum()))
+    needed = len(values) + missing if missing else 0
+    return Interval(mean - math.sqrt(below), mean + math.sqrt(above), f"{method}, by dataset", confidence, needed)

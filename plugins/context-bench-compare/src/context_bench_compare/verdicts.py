@@ -146,6 +146,7 @@ class Comparison:
         word: One of :data:`WORDS`.
         sentence: The verdict with its reason.
         reach: What the run could have shown, at any error of the test.
+        together: How many comparisons were made together: the p-value is corrected for them, the interval is not.
     """
 
     rows: int
@@ -165,6 +166,7 @@ class Comparison:
     word: str = INCONCLUSIVE
     sentence: str = ""
     reach: Reach = Factory(Reach)
+    together: int = 1
 
 
 _UNDIRECTED = {
@@ -189,7 +191,7 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
     passing, passed = (passes(values, rules.threshold, rules.better) for values in (pairs.ours, pairs.theirs))
     is_directed = rules.better not in _UNDIRECTED
     both = differences[pairs.answered]
-    p_value, test = paired_p_value(differences, pairs.clusters, rules.seed)
+    p_value, test = paired_p_value(differences, pairs.clusters, pairs.measured)
     clusters = None if pairs.clusters is None else cluster_count(pairs.clusters)
     interval = difference_interval(differences, pairs.clusters, rules.confidence, pairs.measured)
     reach = reach_of(differences, pairs.clusters, interval, pairs.largest)
@@ -226,7 +228,8 @@ def corrected(comparisons: Sequence[Comparison], rules: Rules | Sequence[Rules])
         one, own = comparisons[number], each[number]
         shown = sum(other < 1 - own.confidence for other in values)
         confidence = 1 - (1 - own.confidence) / max(1, len(tested) - shown)
-        found[number] = judged(evolve(one, corrected=value, detectable=one.reach.shows(confidence)), own)
+        one = evolve(one, corrected=value, detectable=one.reach.shows(confidence), together=len(tested))
+        found[number] = judged(one, own)
     return found
 
 
@@ -240,16 +243,20 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
     if rules.better == "lower":
         low, high = -high, -low
     bounds = f"{found.interval.low:+.4g} to {found.interval.high:+.4g} at {percent(rules.confidence)}"
+    here, test = "", found.test
+    if found.together > 1:
+        here = f" in this comparison, not in all {found.together} together"
+        test += f", corrected for {found.together} comparisons"
     if rules.margin is not None and -rules.margin <= low and high <= rules.margin:
-        return evolve(found, word=EQUIVALENT, sentence=f"within {rules.margin:.4g} of the baseline: {bounds}")
+        return evolve(found, word=EQUIVALENT, sentence=f"within {rules.margin:.4g} of the baseline{here}: {bounds}")
     if rules.better in _UNDIRECTED:
         return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_UNDIRECTED[rules.better]}")
     if found.corrected < 1 - rules.confidence and (low > 0 or high < 0):
         word = BETTER if low > 0 else WORSE
-        return evolve(found, word=word, sentence=f"{bounds}; p = {found.corrected:.2g} ({found.test})")
-    ruled_out = f"a loss of more than {max(0.0, -low):.4g} is ruled out"
+        return evolve(found, word=word, sentence=f"{bounds}; p = {found.corrected:.2g} ({test})")
+    ruled_out = f"a loss of more than {max(0.0, -low):.4g} is ruled out{here}"
     if low > 0 or high < 0:  # the exact test asks for more than the interval where few rows flip
-        bounds += f", yet p = {found.corrected:.2g} ({found.test})"
+        bounds += f", yet p = {found.corrected:.2g} ({test})"
     return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_shown(found)}; {ruled_out}")
 
 
