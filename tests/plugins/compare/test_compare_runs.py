@@ -674,7 +674,7 @@ def test_a_mean_of_seconds_is_not_met_by_few_rows_of_which_none_is_slow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run(tmp_path / "few.sqlite", Sometimes("proxy", 0.8, 1), count=40)
+    run(tmp_path / "few.sqlite", DIRECT, BAD, count=40, baseline="direct")
     for gate, state, code in (("latency:max=100s", "inconclusive", 11), ("latency:max=0.0", "missed", 10)):
         [outcome] = told(capsys, "compare", "few.sqlite", "--gate", gate, code=code)["gates"]
         assert outcome["state"] == state
