@@ -8,7 +8,12 @@ twenty is lost, as Student's interval would.
 
 Rows that hang together are weighted by whole clusters, a ratio of sums. The imagined cluster has as many rows as that of a row
 drawn at random. Its mean lies beyond the clusters' own by what so many that differ may have left unseen, and not at the bound:
-few large clusters would rule out nothing else.
+few large clusters would rule out nothing else. Rows of which nobody knows the bounds, such as seconds, are taken in the same way.
+
+Of differences such an imagined one lies at least as far on the other side of zero as one that was seen and is drawn by its
+size: of two systems that are equal, the rare cluster that parts them shows on one side first. Of differences ``d`` that is
+``sum(d**2) / sum(abs(d))``, the nearest place at which k that differ, all one way, never have a p-value below that of the test of
+their signs, ``2 ** (1 - k)``: ``log1p(x) <= log(2) + (x**2 - x) / 2``, and the last term has the sum zero.
 
 The chance that the weighted mean lies below a value is that of a sum of exponential variables to be negative; it is found by
 Barndorff-Nielsen's saddlepoint formula (1991), without drawing.
@@ -46,7 +51,7 @@ def bounded_mean(
     """
     with_worst, with_best, weights = _imagined(sums, sizes, low, high, is_reached)
     quantile = normal.quantile((1 + confidence) / 2)
-    return _end(with_worst, weights, quantile), -_end(-with_best, weights, quantile)
+    return max(low, _end(with_worst, weights, quantile)), min(high, -_end(-with_best, weights, quantile))
 
 
 def bounded_p_value(sums: Floats, sizes: Floats | None, low: float, high: float, is_reached: bool = True) -> float:
@@ -79,7 +84,11 @@ def _imagined(
     beyond = 1.0 if is_reached and sizes is None else _unseen(means)
     worst, best = least - (least - low) * beyond, most + (high - most) * beyond
     size = float(np.square(weights).sum() / weights.sum())
-    return np.append(sums, worst * size), np.append(sums, best * size), np.append(weights, size)
+    worst, best = worst * size, best * size
+    if low < 0 < high and sums.any():
+        opposite = float(np.square(sums).sum() / np.abs(sums).sum())
+        worst, best = min(worst, -opposite), max(best, opposite)
+    return np.append(sums, worst), np.append(sums, best), np.append(weights, size)
 
 
 def _unseen(means: Floats) -> float:

@@ -197,23 +197,17 @@ def difference_interval(
         return Interval(*ends, OF_FLIPS, confidence)
     sums, sizes, limit, is_score = _bounded(differences, clusters, measured)
     low, high = bounded_mean(sums, sizes, -limit, limit, confidence, is_score)
-    if _least_p_value(sums) >= 1 - confidence:
-        low, high = min(low, 0.0), max(high, 0.0)
     return Interval(low, high, "paired, Gaffke", confidence)
 
 
 def difference_p_value(differences: Floats, clusters: Clusters | None = None, measured: float | None = None) -> float:
     """Return the two-sided p-value of a mean difference of zero: 1 - the confidence at which the interval ends at zero.
 
-    It is no less than what the signs of the rows, or clusters, that differ can show: of k, ``2 ** (1 - k)``.
-
     Args:
         differences, clusters, measured: As for :func:`difference_interval`; passes and fails are taken as graded scores.
     """
     sums, sizes, limit, is_score = _bounded(np.asarray(differences, dtype=float), clusters, measured)
-    if not sums.any():
-        return 1.0
-    return max(_least_p_value(sums), bounded_p_value(sums, sizes, -limit, limit, is_score))
+    return bounded_p_value(sums, sizes, -limit, limit, is_score)
 
 
 def _bounded(
@@ -225,11 +219,6 @@ def _bounded(
     is_score = measured is None and largest <= 1
     limit = 1.0 if is_score else max(largest, measured or 0.0)
     return _cluster_sums(differences, clusters), _cluster_sizes(clusters), limit, is_score
-
-
-def _least_p_value(sums: Floats) -> float:
-    """Return the least p-value that so many rows, or clusters, can have of which each may lie on either side of zero."""
-    return min(1.0, 2.0 ** (1 - int(np.count_nonzero(sums))))
 
 
 def are_flips(differences: Floats, clusters: Clusters | None, measured: float | None = None) -> bool:

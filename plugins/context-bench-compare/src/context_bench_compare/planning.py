@@ -129,7 +129,7 @@ def plans(
                 if requests_per_minute
                 else needed * sum(each["latency"] for each in both) / 60,
                 _total([each["cost"] for each in both], needed),
-                reach_of(differences, pairs.clusters, interval, size).shows(confidence),
+                reach_of(differences, pairs.clusters, interval, size, pairs.measured).shows(confidence),
             )
         )
     if not found:

@@ -17,6 +17,7 @@ from context_bench_compare.intervals import (
     TooFew,
     _cluster_sums,
     cluster_count,
+    difference_interval,
 )
 
 POWER = 0.8
@@ -25,6 +26,10 @@ POWER = 0.8
 
 MOST_PRECISE = 1e-6
 """No number of rows tells apart what is closer than this share of the largest difference of a row."""
+
+
+FEW = 200
+"""Of fewer rows, or clusters, what is imagined among them tells in what a run can show."""
 
 
 @frozen
@@ -67,7 +72,11 @@ class Reach:
 
 
 def reach_of(
-    differences: Floats, clusters: Clusters | None, interval: Interval | TooFew, largest: float = 1.0
+    differences: Floats,
+    clusters: Clusters | None,
+    interval: Interval | TooFew,
+    largest: float = 1.0,
+    measured: float | None = None,
 ) -> Reach:
     """Return what matched rows can show, by their differences, the interval of the mean, and by how much a row can differ."""
     sums = _cluster_sums(differences, clusters)
@@ -77,6 +86,9 @@ def reach_of(
     if isinstance(interval, Interval) and interval.method != OF_FLIPS:
         confidence = interval.confidence
         half = max(mean - interval.low, interval.high - mean)
+        if len(sums) < FEW and (measured is not None or clusters is not None):
+            centred = differences - mean
+            half = max(_least_mean(one, clusters, half, confidence, measured) for one in (centred, -centred))
     return Reach(
         standard_error(differences, clusters),
         None if clusters is None else cluster_count(clusters),
@@ -86,6 +98,19 @@ def reach_of(
         confidence,
         int(np.count_nonzero(differences)),
     )
+
+
+def _least_mean(
+    centred: Floats, clusters: Clusters | None, start: float, confidence: float, measured: float | None
+) -> float:
+    """Return the least mean of which the interval ends at zero: what is imagined on the other side moves away with the mean."""
+    mean = start
+    for _ in range(8):
+        found = difference_interval(centred + mean, clusters, confidence, measured)
+        if isinstance(found, TooFew) or abs(found.low) < 0.01 * mean:
+            break
+        mean -= found.low
+    return mean
 
 
 def imagined_by(interval: Interval | TooFew, differences: Floats, clusters: Clusters | None) -> float:

@@ -194,7 +194,7 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
     p_value, test = paired_p_value(differences, pairs.clusters, pairs.measured)
     clusters = None if pairs.clusters is None else cluster_count(pairs.clusters)
     interval = difference_interval(differences, pairs.clusters, rules.confidence, pairs.measured)
-    reach = reach_of(differences, pairs.clusters, interval, pairs.largest)
+    reach = reach_of(differences, pairs.clusters, interval, pairs.largest, pairs.measured)
     found = Comparison(
         rows=len(differences),
         clusters=clusters,
@@ -253,11 +253,15 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
         return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_UNDIRECTED[rules.better]}")
     if found.corrected < 1 - rules.confidence and (low > 0 or high < 0):
         word = BETTER if low > 0 else WORSE
-        return evolve(found, word=word, sentence=f"{bounds}; p = {found.corrected:.2g} ({test})")
+        return evolve(found, word=word, sentence=f"{bounds}; {_p_value(found.corrected)} ({test})")
     ruled_out = f"a loss of more than {max(0.0, -low):.4g} is ruled out{here}"
     if low > 0 or high < 0:  # the exact test asks for more than the interval where few rows flip
-        bounds += f", yet p = {found.corrected:.2g} ({test})"
+        bounds += f", yet {_p_value(found.corrected)} ({test})"
     return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_shown(found)}; {ruled_out}")
+
+
+def _p_value(value: float) -> str:
+    return f"p = {value:.2g}" if value >= 1e-300 else "p < 1e-300"
 
 
 def _shown(found: Comparison) -> str:
