@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from context_bench_math.numerals import Numeral
+from context_bench_math.numerals import Numeral, in_cents
 from context_bench_math.reading import EQUATION, Reading
 from context_bench_math.units import is_same_unit
 
@@ -72,7 +72,11 @@ def _same_time(reference: str, answer: str) -> bool | None:
 
 def _is_same_number(a: Numeral, b: Numeral, places: int) -> bool:
     if a.unit and b.unit and not is_same_unit(a.unit, b.unit):
-        return False
+        if "cent" not in (a.unit, b.unit):
+            return False
+        a, b = in_cents(a), in_cents(b)
+        if a.unit != b.unit:
+            return False
     is_rounded = a.is_rounded or b.is_rounded
     if a.is_percent == b.is_percent:
         return _is_close(a.value, b.value, is_rounded, places)

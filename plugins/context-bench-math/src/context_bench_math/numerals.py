@@ -31,6 +31,7 @@ _NUMERAL = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_HAVE_CENTS = ("dollar", "euro")
 _POWER = re.compile(r"([-+]?)(\d{1,20}) ?(?:\^|\*\*) ?(?:\{ ?(-?\d{1,4}) ?\}|(-?\d{1,4}))")
 _COMMA_DECIMAL = re.compile(r"(?<!\d)(?!(?!0)\d{1,3},\d{3}(?!\d))(\d+),(\d+)")
 _MEASURE = re.compile(r"([-+]?[\d.,]*\d)([mgshlL])")
@@ -95,6 +96,15 @@ def read_numeral(text: str) -> Numeral | None:
             (-1 if power[1] == "-" else 1) * (base**exponent if exponent >= 0 else Fraction(base) ** exponent)
         )
     return _read_elaborate(text)
+
+
+def in_cents(amount: Numeral) -> Numeral:
+    """An amount of dollars or euros in cents, anything else as it is.
+
+    >>> in_cents(Numeral(Fraction(1, 2), unit="dollar"))
+    Numeral(value=Fraction(50, 1), is_rounded=False, is_percent=False, unit='cent')
+    """
+    return amount._replace(value=amount.value * 100, unit="cent") if amount.unit in _HAVE_CENTS else amount
 
 
 def other_readings(text: str, is_answer: bool = True, point_groups: bool = False) -> tuple[Numeral, ...]:
