@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from context_bench_sessions import Recorded, sessions
+from context_bench_sessions import Recorded, read_sessions, sessions
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "sessions" / "pi-session"
 IS_REQUIRED = os.environ.get("CONTEXT_BENCH_SHARED") == "required"  # then what is missing fails
@@ -57,13 +57,13 @@ def item(kind: str, role: str, text: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("replacement", "expected"),
     [
-        (None, ["so far"]),
+        (None, ["the port is 8443", "so far"]),
         ([("user", "the port is 8443"), ("user", "so far")], ["the port is 8443", "so far"]),
         ([("user", "do it"), ("user", "the port is 8443"), ("user", "so far")], ["the port is 8443", "so far"]),
         ([("user", "do it"), ("user", "do it"), ("user", "so far")], ["do it", "so far"]),
         ([("developer", "new rules"), ("user", "do it"), ("user", "so far")], ["new rules", "so far"]),
     ],
-    ids=["the summary alone", "a message kept", "the head is repeated", "said twice", "rules told anew"],
+    ids=["no history in the file", "a message kept", "the head is repeated", "said twice", "rules told anew"],
 )
 @pytest.mark.parametrize("redact", [False, True], ids=["as it is", "redacted"])
 def test_what_codex_kept_beside_the_summary_is_placed_with_it(
@@ -86,6 +86,60 @@ def test_what_codex_kept_beside_the_summary_is_placed_with_it(
     told = [message["content"].split(" of ")[0] for message in output["messages"]]
     assert told == ["do it", *expected]
     assert output["region"] == [1, 1 + len(expected)]
+
+
+def rollout(path: Path, *said: tuple[str, str], replacement: list[dict[str, Any]] | None = None) -> list[list[str]]:
+    """Return what Codex went on with after each compaction of a rollout; a text of ``compacted`` is one."""
+    lines: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": "c"}}]
+    for role, text in said:
+        if role == "compacted":
+            history = {} if replacement is None else {"replacement_history": replacement}
+            lines.append({"type": "compacted", "payload": {"message": text, **history}})
+        else:
+            lines.append({"type": "response_item", "payload": item("message", role, text)})
+    file = path / "rollout.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    [(_, session)] = read_sessions(file)
+    return [[message["content"] for message in made.replacement] for made in session.compactions]
+
+
+PREFIX = "Another language model started to solve this problem and produced a summary of its thinking process."
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ([("user", "a"), ("assistant", "b"), ("user", "c"), ("compacted", "s")], [["a", "c", "s"]]),
+        ([("user", "<environment_context>x"), ("user", "a"), ("compacted", "s")], [["a", "s"]]),
+        ([("developer", "rules"), ("user", "a"), ("compacted", "s")], [["a", "s"]]),
+        ([("user", "a"), ("compacted", "s"), ("user", "c"), ("compacted", "t")], [["a", "s"], ["a", "c", "t"]]),
+        ([("user", "a"), ("user", f"{PREFIX}\nold"), ("compacted", "s")], [["a", "s"]]),
+        (
+            [("user", "é" * 50_000), ("user", "a" * 79_996), ("compacted", "s")],
+            [["é…24999 tokens truncated…é", "a" * 79_996, "s"]],
+        ),
+        ([("user", "b"), ("user", "a" * 80_000), ("compacted", "s")], [["a" * 80_000, "s"]]),
+    ],
+    ids=[
+        "all of the user",
+        "what Codex writes",
+        "rules",
+        "twice",
+        "a summary that is told",
+        "the last tokens",
+        "no room",
+    ],
+)
+def test_where_a_rollout_holds_no_history_codex_kept_the_user_s_messages(
+    tmp_path: Path, said: list[tuple[str, str]], expected: list[list[str]]
+) -> None:
+    """Codex builds it anew when it reads the file: the last 20,000 tokens of the user, and the summary behind them."""
+    assert rollout(tmp_path, *said, ("assistant", "next")) == expected
+
+
+def test_a_history_that_a_rollout_holds_is_that_history(tmp_path: Path) -> None:
+    held = [item("message", "user", "s")]
+    assert rollout(tmp_path, ("user", "a"), ("compacted", "s"), ("assistant", "next"), replacement=held) == [["s"]]
 
 
 @pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")

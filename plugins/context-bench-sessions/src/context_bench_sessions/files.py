@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
+from context_bench.console import warn
 from context_bench.errors import ContextBenchError, DatasetError, UnknownNameError
 from context_bench_sessions.formats import chat, claude_code, codex, inspect_log, litellm, pi, spans, swe_agent
 from context_bench_sessions.messages import Session
@@ -48,6 +49,8 @@ def session_files(path: Path) -> list[Path]:
         return [path]
     if not path.exists():
         raise DatasetError(f"There is no file or folder {path}. Give the path of recorded sessions: path=FOLDER.")
+    for packed in sorted(one for one in path.rglob("*") if _is_packed_otherwise(one) and not _is_hidden(one, path)):
+        warn(f"Left out: {packed} is packed so that it is not read. Unpack it, or pack it with gzip.")
     found = sorted(
         one for one in path.rglob("*") if one.is_file() and _suffix(one) in SUFFIXES and not _is_hidden(one, path)
     )
@@ -189,7 +192,19 @@ def _damaged(path: Path, line: int, error: Exception) -> DatasetError:
 
 
 def _open(path: Path) -> IO[bytes]:
+    if _is_packed_otherwise(path):
+        raise DatasetError(
+            f"{path} is packed with {_PACKERS[path.suffix]}, which is not read. Unpack it, or pack it with gzip."
+        )
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+_PACKERS = {".zst": "zstd", ".xz": "xz", ".bz2": "bzip2"}
+
+
+def _is_packed_otherwise(path: Path) -> bool:
+    """Whether a file is one of sessions, packed with something else than gzip: agents pack old ones with zstd."""
+    return path.suffix in _PACKERS and Path(path.stem).suffix in SUFFIXES
 
 
 def _suffix(path: Path) -> str:

@@ -102,12 +102,39 @@ def text_of(content: object, separator: str = "\n") -> str:
 
 
 def _part(part: Mapping[str, Any]) -> str:
-    if part.get("type") in ("thinking", "redacted_thinking", "reasoning"):
+    kind = part.get("type")
+    if kind in ("thinking", "redacted_thinking", "reasoning"):
         return ""
+    if kind in ("server_tool_use", "mcp_tool_use"):
+        return f"{part.get('name', '')} {json.dumps(part.get('input', {}), ensure_ascii=False)}".strip()
+    if kind in _TOLD_IN_FIELDS:
+        return text_of([part.get(key) for key in _TOLD_IN_FIELDS[kind]])
+    if kind == "resource":
+        return text_of(part.get("resource")) or IMAGE
+    if kind == "document":
+        source = part.get("source")
+        is_text = isinstance(source, Mapping) and source.get("type") in ("text", "content")
+        return text_of([part.get("title"), source.get("data", source.get("content")) if is_text else IMAGE])
     for key in ("text", "content", "output", "refusal", "result"):
         if part.get(key) is not None:
             return text_of(part[key])
-    return IMAGE if part.get("type") not in (None, "text") else ""
+    return IMAGE if kind not in (None, "text") else ""
+
+
+_RAN = ("stdout", "stderr", "content")
+_TOLD_IN_FIELDS: Mapping[Any, Sequence[str]] = {
+    "web_search_result": ("title", "url"),
+    "web_search_tool_result_error": ("error_code",),
+    "web_fetch_result": ("url", "content"),
+    "web_fetch_tool_result_error": ("error_code",),
+    "code_execution_result": _RAN,
+    "bash_code_execution_result": _RAN,
+    "code_execution_tool_result_error": ("error_code",),
+    "bash_code_execution_tool_result_error": ("error_code",),
+    "search_result": ("title", "source", "content"),
+    "tool_reference": ("tool_name",),
+}
+"""Blocks that tell what the model was shown in several fields: those of a server's own tools, mostly, and of searches."""
 
 
 def count_pairs(messages: Sequence[Message]) -> tuple[int, int, int, int]:

@@ -41,7 +41,8 @@ def dialect_of(messages: Sequence[Mapping[str, Any]]) -> str:
     for message in messages:
         content = message.get("content")
         if isinstance(content, list) and any(
-            isinstance(block, Mapping) and block.get("type") in ("tool_use", "tool_result", "thinking")
+            isinstance(block, Mapping)
+            and block.get("type") in ("tool_use", "tool_result", "thinking", "server_tool_use")
             for block in content
         ):
             return "anthropic"
@@ -74,9 +75,11 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
         yield session_of("1", loose, {})
 
 
-def session_of(identity: str, raw: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> Session:
-    """Return the session of raw messages in either dialect, with the system prompt and tools of their record."""
-    dialect = dialect_of(raw)
+def session_of(
+    identity: str, raw: Sequence[Mapping[str, Any]], record: Mapping[str, Any], dialect: str | None = None
+) -> Session:
+    """Return the session of raw messages in either dialect, told or seen, with the system prompt and tools of their record."""
+    dialect = dialect or dialect_of(raw)
     read_one = _anthropic if dialect == "anthropic" else _openai
     read = [(number, message) for number, one in enumerate(raw) for message in read_one(one)]
     system = text_of(record.get("system"))

@@ -2,7 +2,9 @@
 
 One assistant message is split over several lines with one ``message.id``. Branches hang together by ``parentUuid``: what was
 rewound stays in the file and is left out. Lines with ``isMeta`` and those that tell of local commands are not the user speaking.
-The summary of a compaction is no message: it stands in place of those before it, which stay as they were said.
+The summary of a compaction is no message: it stands in place of those before it, which stay as they were said. What was kept
+beside it hangs where it always did; the mark of the compaction names it. What the user said while the agent worked is an
+attachment (``queued_command``), and no line of the user.
 """
 
 from __future__ import annotations
@@ -25,7 +27,15 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
     Args:
         documents: Line number and parsed event, in order.
     """
-    events = [event for _, event in documents if isinstance(event, Mapping)]
+    known: set[str] = set()
+    events: list[Mapping[str, Any]] = []
+    for _, document in documents:
+        if isinstance(document, Mapping):
+            event = _spoken(document)
+            if event.get("uuid") and str(event["uuid"]) in known:
+                continue  # a line that was written twice
+            known.add(str(event.get("uuid")))
+            events.append(event)
     chains: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
     begun_by: dict[str, str] = {}
     for event in events:
@@ -37,6 +47,17 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             yield _session(f"{name}-{agent}" if is_side and agent else name, chain)
 
 
+def _spoken(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an event; what the user said while the agent worked as a line of the user."""
+    attachment = event.get("attachment")
+    if event.get("type") != "attachment" or not isinstance(attachment, Mapping):
+        return event
+    prompt = attachment.get("prompt")
+    if attachment.get("type") != "queued_command" or not prompt:
+        return event
+    return {**event, "type": "user", "message": {"role": "user", "content": prompt}}
+
+
 def _agent(event: Mapping[str, Any], begun_by: dict[str, str]) -> str:
     """Return whose sub-agent's an event is: its ``agentId``, in older files the first event of its chain."""
     own = str(event.get("uuid", ""))
@@ -45,14 +66,17 @@ def _agent(event: Mapping[str, Any], begun_by: dict[str, str]) -> str:
 
 
 def _session(identity: str, events: Sequence[Mapping[str, Any]]) -> Session:
-    dropped = _abandoned(events)
+    preserved = _preserved(events)
+    dropped = _abandoned(events, preserved)
     notes: Counter[str] = Counter()
     messages: list[Message] = []
     raw: list[dict[str, Any]] = []
     origins: list[int] = []
     compactions: list[Compaction] = []
     places: dict[str, tuple[int, int]] = {}
+    begins: dict[str, int] = {}
     for event in events:
+        begins[str(event.get("uuid"))] = len(messages)
         body = event.get("message")
         if event.get("type") not in ("user", "assistant") or not isinstance(body, Mapping):
             continue
@@ -66,11 +90,14 @@ def _session(identity: str, events: Sequence[Mapping[str, Any]]) -> Session:
             notes["errors of the provider that the model was not shown"] += 1
             continue
         if event.get("isCompactSummary") and messages:
-            compactions.append(Compaction(len(messages), text_of(body.get("content")), len(messages)))
+            head = preserved.get(str(event.get("uuid")))
+            kept = len(messages) if head is None else begins[head]
+            compactions.append(Compaction(len(messages), text_of(body.get("content")), kept))
             continue
         written = body.get("id") if event["type"] == "assistant" else None
         if written is not None and str(written) in places:
             at, at_raw = places[str(written)]
+            begins[str(event.get("uuid"))] = at
             _merge(messages[at], body)
             raw[at_raw]["content"] = [*_blocks(raw[at_raw]["content"]), *_blocks(body.get("content"))]
             continue
@@ -98,7 +125,27 @@ def _is_command(body: Mapping[str, Any]) -> bool:
     return body.get("role") == "user" and text_of(body.get("content")).lstrip().startswith(_NOT_SPOKEN)
 
 
-def _abandoned(events: Sequence[Mapping[str, Any]]) -> set[str]:
+def _preserved(events: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return for each summary beside whose compaction messages were kept the first of these, both by their ids."""
+    found: dict[str, str] = {}
+    known: set[str] = set()
+    for event in events:
+        metadata = event.get("compactMetadata")
+        if isinstance(metadata, Mapping):
+            segment, kept = metadata.get("preservedSegment"), metadata.get("preservedMessages")
+            if isinstance(segment, Mapping):
+                anchor, head = segment.get("anchorUuid"), segment.get("headUuid")
+            elif isinstance(kept, Mapping) and isinstance(kept.get("uuids"), list) and kept["uuids"]:
+                anchor, head = kept.get("anchorUuid"), kept["uuids"][0]
+            else:
+                anchor = head = None
+            if str(head) in known and str(anchor) != str(event.get("uuid")):
+                found[str(anchor)] = str(head)
+        known.add(str(event.get("uuid")))
+    return found
+
+
+def _abandoned(events: Sequence[Mapping[str, Any]], preserved: Mapping[str, str]) -> set[str]:
     """Return the ids of events on branches that were rewound.
 
     The live branch ends with the last message. An event that leaves that branch is abandoned, unless it belongs to a message
@@ -113,6 +160,7 @@ def _abandoned(events: Sequence[Mapping[str, Any]]) -> set[str]:
     while place is not None and str(place) not in live:
         live.add(str(place))
         place = parents.get(str(place))
+    live |= {summary for summary, head in preserved.items() if head in live}
     changed = True
     while changed:  # answers and results that hang beside the branch, and what hangs from those
         answers = {_id_of(event) for event in spoken if str(event["uuid"]) in live} - {None}

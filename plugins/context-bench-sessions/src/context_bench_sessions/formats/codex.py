@@ -56,6 +56,7 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
                 replacement: list[Message] = []
                 for one in payload.get("replacement_history") or ():
                     _add(replacement, one)
+                replacement = replacement or _kept(messages, compactions, summary)
                 compactions.append(Compaction(len(messages), summary, len(messages), replacement))
         elif item.get("type") == "response_item":
             _add(messages, payload)
@@ -72,17 +73,57 @@ def is_item(record: Mapping[str, Any]) -> bool:
     return (kind in _CALLS or kind in _OUTPUTS) and ("call_id" in record or "id" in record)
 
 
-_NO_TURN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>")
-"""What messages of the user begin with that Codex writes itself: they begin no turn."""
+_NO_TURN = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# agents.md instructions",
+    "<turn_aborted>",
+    "<skill>",
+    "<user_shell_command>",
+    "<subagents>",
+    "<subagent_notification>",
+    "<hook_prompt",
+)
+"""What messages of the user begin with that Codex writes itself, in any case: they begin no turn."""
+
+_SUMMARY = "Another language model started to solve this problem and produced a summary"
+"""What Codex writes before a summary, as the user."""
+
+_KEPT_BYTES = 4 * 20_000
+"""Of the user's messages the last 20,000 tokens stay beside a summary, which Codex estimates by four bytes each."""
+
+
+def _is_of_user(message: Message) -> bool:
+    return message["role"] == "user" and not message["content"].lstrip().lower().startswith(_NO_TURN)
+
+
+def _kept(messages: Sequence[Message], compactions: Sequence[Compaction], summary: str) -> list[Message]:
+    """Return the history that Codex makes where the file holds none: the last messages of the user, and the summary."""
+    before = [*compactions[-1].replacement, *messages[compactions[-1].at :]] if compactions else messages
+    summaries = {made.summary for made in compactions}
+    kept: list[Message] = [{"role": "user", "content": summary}]
+    room = _KEPT_BYTES
+    for message in reversed(before):
+        text = message["content"]
+        if not _is_of_user(message) or text in summaries or text.startswith(_SUMMARY):
+            continue
+        size = len(text.encode("utf-8", "surrogatepass"))
+        if size > room:
+            half = room // 2
+            cut = f"{_prefix(text, half)}…{-(-(size - room) // 4)} tokens truncated…{_prefix(text[::-1], half)[::-1]}"
+            return [{"role": "user", "content": cut}, *kept] if room else kept
+        kept.insert(0, {"role": "user", "content": text})
+        room -= size
+    return kept
+
+
+def _prefix(text: str, size: int) -> str:
+    return text.encode("utf-8", "surrogatepass")[:size].decode("utf-8", "ignore")
 
 
 def _turn_start(messages: Sequence[Message], turns: object) -> int:
     """Return where the last turns begin, of which there are so many; with too few of them the first begins it."""
-    places = [
-        number
-        for number, message in enumerate(messages)
-        if message["role"] == "user" and not message["content"].lstrip().startswith(_NO_TURN)
-    ]
+    places = [number for number, message in enumerate(messages) if _is_of_user(message)]
     if not places or not isinstance(turns, int) or turns < 1:
         return len(messages)
     return places[-turns] if turns <= len(places) else places[0]
@@ -96,6 +137,12 @@ def _add(messages: list[Message], item: Mapping[str, Any]) -> None:
             messages.append(assistant(text))
         else:
             messages.append({"role": "system" if role in ("system", "developer") else "user", "content": text})
+    elif kind == "agent_message":  # of another agent, some of it for the provider alone
+        content = item.get("content")
+        blocks = content if isinstance(content, list) else ()
+        text = text_of([one for one in blocks if isinstance(one, Mapping) and one.get("type") != "encrypted_content"])
+        if text:
+            messages.append({"role": "user", "content": text})
     elif kind in _CALLS:
         made = call(item.get("call_id", item.get("id")), item.get("name", kind), item.get(_CALLS[kind], ""))
         if messages and messages[-1]["role"] == "assistant":

@@ -19,9 +19,17 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
         for sample in document.get("samples") or ():
             if is_messages(sample.get("messages")):
                 attachments = sample.get("attachments") or {}
-                raw = [_resolved(message, attachments) for message in sample["messages"]]
-                session = session_of(f"{sample.get('id')}-{sample.get('epoch', 1)}", raw, sample)
+                raw = [_shown(_resolved(message, attachments)) for message in sample["messages"]]
+                session = session_of(f"{sample.get('id')}-{sample.get('epoch', 1)}", raw, sample, "openai")
                 yield Session(session.id, session.messages, "openai")
+
+
+def _shown(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message as Inspect sends it: of a tool that failed the model is shown the error, and not what it put out."""
+    error = message.get("error")
+    if message.get("role") == "tool" and isinstance(error, Mapping) and error.get("message"):
+        return {**message, "content": f"Error: {error['message']}"}
+    return message
 
 
 def _resolved(value: Any, attachments: Mapping[str, str]) -> Any:
