@@ -314,6 +314,30 @@ def test_an_error_of_a_tool_is_what_inspect_shows_the_model(tmp_path: Path) -> N
     assert told(session)[-1] == ("tool", "Error: timed out after 180 s")
 
 
+@pytest.mark.parametrize(
+    ("ran", "expected"),
+    [
+        ({"output": "a.py", "exitCode": 0}, "Ran `ls`\n```\na.py\n```"),
+        ({"output": "", "exitCode": 0}, "Ran `ls`\n(no output)"),
+        ({"output": "", "exitCode": 127}, "Ran `ls`\n(no output)\n\nCommand exited with code 127"),
+        ({"output": "a", "exitCode": None, "cancelled": True}, "Ran `ls`\n```\na\n```\n\n(command cancelled)"),
+        (
+            {"output": "a", "truncated": True, "fullOutputPath": "/tmp/pi-1.log"},
+            "Ran `ls`\n```\na\n```\n\n[Output truncated. Full output: /tmp/pi-1.log]",
+        ),
+    ],
+    ids=["output", "none", "it failed", "it was stopped", "cut off"],
+)
+def test_a_command_that_the_user_ran_is_told_as_pi_tells_it(tmp_path: Path, ran: dict[str, Any], expected: str) -> None:
+    head = {"type": "session", "id": "p", "timestamp": "2026-01-01T00:00:00Z"}
+    entry = {
+        "type": "message",
+        "timestamp": "2026-01-01T00:00:01Z",
+        "message": {"role": "bashExecution", "command": "ls", **ran},
+    }
+    assert told(read(tmp_path, [head, entry])) == [("user", expected)]
+
+
 def item(role: str, text: str) -> dict[str, Any]:
     kind = "output_text" if role == "assistant" else "input_text"
     return {

@@ -112,13 +112,18 @@ def _part(part: Mapping[str, Any]) -> str:
     if kind == "resource":
         return text_of(part.get("resource")) or IMAGE
     if kind == "document":
-        source = part.get("source")
-        is_text = isinstance(source, Mapping) and source.get("type") in ("text", "content")
-        return text_of([part.get("title"), source.get("data", source.get("content")) if is_text else IMAGE])
+        return text_of([part.get("title"), _plain_source(part.get("source"))])
     for key in ("text", "content", "output", "refusal", "result"):
         if part.get(key) is not None:
             return text_of(part[key])
     return IMAGE if kind not in (None, "text") else ""
+
+
+def _plain_source(source: object) -> object:
+    """Return what a document tells that is no file: a text, or blocks."""
+    if isinstance(source, Mapping) and source.get("type") in ("text", "content"):
+        return source.get("data", source.get("content"))
+    return IMAGE
 
 
 _RAN = ("stdout", "stderr", "content")

@@ -94,12 +94,22 @@ def _messages(message: Mapping[str, Any]) -> Iterator[Message]:
     elif role == "bashExecution":
         if message.get("excludeFromContext"):  # the user ran it apart: the model is not told
             return
-        yield {
-            "role": "user",
-            "content": f"Ran `{message.get('command', '')}`\n```\n{text_of(message.get('output'))}\n```",
-        }
+        yield {"role": "user", "content": _ran(message)}
     else:
         yield {"role": "system" if role == "system" else "user", "content": text_of(content)}
+
+
+def _ran(message: Mapping[str, Any]) -> str:
+    """Return what pi tells the model of a command that the user ran (its ``bashExecutionToText``)."""
+    output, code = text_of(message.get("output")), message.get("exitCode")
+    text = f"Ran `{message.get('command', '')}`\n" + (f"```\n{output}\n```" if output else "(no output)")
+    if message.get("cancelled"):
+        text += "\n\n(command cancelled)"
+    elif code:
+        text += f"\n\nCommand exited with code {code}"
+    if message.get("truncated") and message.get("fullOutputPath"):
+        text += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
+    return text
 
 
 def _list(content: object) -> list[Any]:
