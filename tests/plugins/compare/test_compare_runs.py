@@ -683,3 +683,18 @@ def test_a_mean_of_seconds_is_not_met_by_few_rows_of_which_none_is_slow(
                 r"\S+ s or more at 95%, 40 rows\); 72 rows are needed to meet it; p50 takes 20$", outcome["sentence"]
             )
             assert outcome["more_rows"] == 32
+
+
+def test_a_change_of_a_mean_of_seconds_is_not_ruled_out_by_few_rows_of_which_none_is_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(tmp_path / "few.sqlite", DIRECT, BAD, count=40, baseline="direct")
+    run(tmp_path / "enough.sqlite", DIRECT, BAD, count=80, baseline="direct")
+    gate = ("-m", "right", "--gate", "latency:max-rise=100s")
+    [outcome] = told(capsys, "compare", "few.sqlite", *gate, code=11)["gates"]
+    assert (outcome["state"], outcome["more_rows"]) == ("inconclusive", 32)
+    assert re.search(r"\([+-]\S+ s or more at 95%, 40 rows\); 72 rows are needed to meet it$", outcome["sentence"])
+    [outcome] = told(capsys, "compare", "enough.sqlite", *gate)["gates"]
+    assert outcome["state"] == "met"
+    assert told(capsys, "compare", "few.sqlite", "-m", "right", "--gate", "latency:max-drop=100s", code=11)["gates"]

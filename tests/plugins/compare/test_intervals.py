@@ -15,6 +15,7 @@ from context_bench_compare.intervals import (
     bootstrap_interval,
     difference_interval,
     mean_interval,
+    measured_difference_interval,
     percentile_interval,
     unbounded_mean_interval,
     wilson,
@@ -503,3 +504,19 @@ def test_the_end_of_a_mean_that_few_rows_leave_open_is_where_rows_can_be_far_off
     assert (up.rows_for_both, clustered.rows_for_both) == (72, 144)
     assert both == TooFew("60 rows, 72 are needed")
     assert isinstance(unbounded_mean_interval(np.tile(values, 2) - 1), Interval)
+
+
+@pytest.mark.parametrize(("open_end", "ends"), [("low", (True, False)), ("high", (False, True))])
+def test_few_measured_differences_leave_open_the_end_that_would_meet_a_gate(
+    open_end: str, ends: tuple[bool, bool]
+) -> None:
+    values = np.random.default_rng(1).normal(0.1, 1, 71)
+    found = measured_difference_interval(values, None, 0.95, 5.0, open_end)
+    whole = difference_interval(values, None, 0.95, 5.0)
+    assert isinstance(found, Interval)
+    assert isinstance(whole, Interval)
+    assert (np.isinf(found.low), np.isinf(found.high)) == ends
+    assert {found.low, found.high} & {whole.low, whole.high}
+    assert found.rows_for_both == 72
+    more = np.append(values, 0.0)
+    assert measured_difference_interval(more, None, 0.95, 5.0, open_end) == difference_interval(more, None, 0.95, 5.0)

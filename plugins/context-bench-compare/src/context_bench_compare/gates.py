@@ -191,8 +191,7 @@ def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, ro
     if sign * (best - gate.amount) < 0:
         return Outcome(gate, MISSED, told)
     if math.isinf(worst):
-        told += f"; {interval.rows_for_both} rows are needed to meet it"
-        return Outcome(gate, OPEN, told, max(1, interval.rows_for_both - rows))
+        return _open_at_worst(gate, told, interval, rows)
     distance = abs(value - gate.amount)
     width = abs(value - (worst if sign * (value - gate.amount) >= 0 else best))
     is_near = distance <= MOST_PRECISE * width
@@ -220,7 +219,6 @@ def judge_difference(
         baseline: The baseline's value, of which a relative bound is a share.
         size: Largest difference of a row.
         unit: What it is told in; empty for a score.
-        unit: What it is told in; empty for a score.
     """
     sign = 1.0 if gate.kind == "max-drop" else -1.0
     amount = gate.amount * abs(baseline) if gate.relative else gate.amount
@@ -228,19 +226,26 @@ def judge_difference(
     told = f"{gate.metric} changed by {difference:+.4g}{unit}, {gate.kind} {amount:g}{unit}"
     if isinstance(interval, TooFew):
         return Outcome(gate, OPEN, f"{told}; {interval.told}")
-    bounds = f"{interval.low:+.4g} to {interval.high:+.4g}{unit}"
-    told += f" ({bounds} at {percent(gate.confidence)}, {counted(rows, 'row')})"
+    told += f" ({interval.told(unit, '+')} at {percent(gate.confidence)}, {counted(rows, 'row')})"
     worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
     if sign * worst >= -amount:
         return Outcome(gate, MET, told)
     if sign * best < -amount:
         return Outcome(gate, MISSED, told)
+    if math.isinf(worst):
+        return _open_at_worst(gate, told, interval, rows)
     distance = abs(sign * difference + amount)
     if not math.isfinite(deviation) or distance <= MOST_PRECISE * size:
         return Outcome(gate, OPEN, told)
     powered = rows_for_margin(deviation, distance, 0.0, gate.confidence, size=size) - rows
     width = abs(difference - (worst if sign * difference > -amount else best))
     return Outcome(gate, OPEN, told, max(powered, _until_narrow(width, distance, rows)))
+
+
+def _open_at_worst(gate: Gate, told: str, interval: Interval, rows: int) -> Outcome:
+    """Return that so few rows cannot meet a gate, because one end of their interval is infinite."""
+    told += f"; {interval.rows_for_both} rows are needed to meet it"
+    return Outcome(gate, OPEN, told, max(1, interval.rows_for_both - rows))
 
 
 def exit_code(outcomes: list[Outcome]) -> int:

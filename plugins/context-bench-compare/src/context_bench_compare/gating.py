@@ -28,6 +28,7 @@ from context_bench_compare.intervals import (
     counted,
     difference_interval,
     mean_interval,
+    measured_difference_interval,
     percentile_interval,
     unbounded_mean_interval,
 )
@@ -253,6 +254,9 @@ def _judged(name: Gate, gate: Gate, pairs: Pairs, growing: Growing | None, unit:
         return judge_difference(name, total, exact, len(mine), 0.0, unit=unit)
     datasets = np.zeros(len(mine), dtype=np.int64) if pairs.datasets is None else pairs.datasets
     estimate = partial(difference_interval, measured=pairs.measured)
+    if gate.metric in MEASURES:
+        end = "low" if gate.kind == "max-drop" else "high"
+        estimate = partial(measured_difference_interval, measured=pairs.measured, open_end=end)
     interval = interval_over(differences, datasets, pairs.clusters, growing, gate.confidence, estimate)
     deviation = standard_error(differences, pairs.clusters) * math.sqrt(len(differences))
     found, base = (float((values * weights_of(datasets, growing)).mean()) for values in (differences, other))
