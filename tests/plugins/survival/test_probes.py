@@ -30,6 +30,12 @@ from context_bench_survival.literals import holds, unescaped
         ("id 123e4567-e89b-12d3-a456-426614174000", [("hash", "123e4567-e89b-12d3-a456-426614174000")]),
         ("run with --max-depth now", [("flag", "--max-depth")]),
         ("order W1234567 of ticket ABC-481", [("identifier", "W1234567"), ("identifier", "ABC-481")]),
+        ("the model gemini-2.5-pro, then gpt-5.1.", [("identifier", "gemini-2.5"), ("identifier", "gpt-5.1")]),
+        (
+            "HTTP-1.1 of DB-4711. and --python-3.11",
+            [("identifier", "HTTP-1.1"), ("identifier", "DB-4711"), ("flag", "--python-3.11")],
+        ),
+        ("the class py-1.5x of it", []),
         ("Error: code 504 from upstream", [("error", "504")]),
         ("a word, another word", []),
         ("2>/dev/null", []),

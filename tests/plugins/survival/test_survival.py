@@ -70,6 +70,16 @@ def test_half_of_the_literals_is_half() -> None:
     )
 
 
+def test_a_name_that_goes_on_behind_a_point_is_not_kept_by_its_beginning() -> None:
+    original = example()
+    original["messages"][3]["content"] = "the default of the second provider is gemini-2.5-pro today"
+    left = copy.deepcopy(original["messages"])
+    left[3]["content"] = "the default of the second provider is gemini-2.0-flash today"
+    assert Survival().score(original, {"messages": original["messages"]})["survival_identifier"] == 1.0
+    found = Survival().score(original, {"messages": left})
+    assert (found["survival_identifier"], found["invented"] > 0) == (0.0, True)
+
+
 def test_a_number_without_its_words_is_kept_and_not_bound() -> None:
     messages = copy.deepcopy(example()["messages"])
     messages[3]["content"] = "8443 /srv/qx/layers"

@@ -26,9 +26,9 @@ _PATTERN = re.compile(
         |[A-Za-z]:\\(?:[\w.@ +-]+\\)*[\w.@+-]+
         |(?:[\w@+-][\w.@+-]*/)+[\w.@+-]*\.[A-Za-z]\w{0,7}
         |[\w-]+\.(?:py|js|ts|tsx|jsx|json|toml|ya?ml|md|txt|rs|go|java|c|h|cpp|sh|css|html|sql|lock|cfg|ini|log|csv|xml))(?![\w/])
-    | (?P<flag>--[a-z][\w-]+)
-    | (?P<identifier>[A-Za-z]+(?:[-_][A-Za-z0-9]+)*[-_][A-Z0-9]*\d[A-Z0-9]*
-        |[A-Z]{2,}\d{2,}[A-Z0-9]*|[A-Z]\d{4,}|[A-Z]{1,6}-\d+)(?![\w])
+    | (?P<flag>--[a-z][\w-]+(?:(?<=\d)(?:\.\d+)+(?!\w))?)
+    | (?P<identifier>(?:[A-Za-z]+(?:[-_][A-Za-z0-9]+)*[-_][A-Z0-9]*\d[A-Z0-9]*
+        |[A-Z]{2,}\d{2,}[A-Z0-9]*|[A-Z]\d{4,}|[A-Z]{1,6}-\d+)(?:(?<=\d)(?:\.\d+)+)?)(?![\w]|(?<=\d)\.\d)
     | (?P<number>[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w]|\.\d)
     )""",
     re.VERBOSE,
