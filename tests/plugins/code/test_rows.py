@@ -116,6 +116,12 @@ def test_a_right_answer_scores_one_and_a_wrong_one_zero(evaluator: CodeExecution
         pytest.param({"test": "def added():\n    assert add(1, 2) == 4\n"}, id="nothing calls what is defined"),
         pytest.param({"test": "def test_add(two):\n    assert add(1, two) == 3\n"}, id="tests that want arguments"),
         pytest.param({"test": "'words'\nimport math\nright = 4\n"}, id="nothing is tested"),
+        pytest.param({"test": '[{"input": "1 2", "output": "3"}]'}, id="a table of inputs and outputs"),
+        pytest.param({"test": '[{"input": "1 2", "output": null}]'}, id="a table with null"),
+        pytest.param({"test_list": ['{"input": "1 2", "output": "3"}']}, id="a list of inputs and outputs"),
+        pytest.param({"test_list": ["add(1, 2) == 3"]}, id="a comparison that nobody looks at"),
+        pytest.param({"test_list": ["not add(1, 2) == 4 and add(1, 2) == 3"]}, id="comparisons that nobody looks at"),
+        pytest.param({"test": "for a in (1, 2):\n    pass\n"}, id="a loop of nothing"),
         pytest.param({"test": "import unittest\nunittest.main()\n"}, id="a main without a test"),
         pytest.param({"test": DOCTEST, "prompt": "def add(a, b):\n"}, id="doctests without an example"),
         pytest.param(

@@ -10,6 +10,7 @@ _CHECK = re.compile(r"^def\s+check\s*\(", re.MULTILINE)
 _CALLED_CHECK = re.compile(r"^check\s*\(\s*(?:(\w+)\s*\))?", re.MULTILINE)
 _ASSERTION = re.compile(r"^assert\b", re.MULTILINE)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Pass)
+_TRUTHS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _RUN_TEST_CASE = (
     "import unittest\n"
@@ -37,7 +38,8 @@ def missing_calls(tests: Sequence[str], has_examples: bool = False) -> str | Non
     """The calls without which tests would only be defined: "" where they run by themselves, None where none can be made.
 
     Functions called `test...` that need no arguments are called, and so are such methods of classes called `Test...`; the classes
-    of unittest are run, unless the tests call `unittest.main()`. What only runs doctests tests nothing without examples.
+    of unittest are run, unless the tests call `unittest.main()`. What only runs doctests tests nothing without examples, nor does
+    what neither calls nor asserts anything: a table of inputs and outputs, or a comparison by itself.
 
     Args:
         tests: Sources.
@@ -69,10 +71,9 @@ def _runs(statement: ast.stmt) -> bool:
         return False
     if isinstance(statement, ast.If):  # a main block is not run, as in the reference harnesses
         return not any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(statement.test))
-    if isinstance(statement, ast.Expr):
-        return not isinstance(statement.value, ast.Constant)
-    is_assignment = isinstance(statement, (ast.Assign, ast.AnnAssign))
-    return not is_assignment or any(isinstance(node, ast.Call) for node in ast.walk(statement))
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, _TRUTHS):
+        return False  # `add(1, 2) == 3` by itself: nobody looks at what it gives
+    return any(isinstance(node, (ast.Call, ast.Assert, ast.Raise)) for node in ast.walk(statement))
 
 
 def _is_main(statement: ast.stmt) -> bool:
