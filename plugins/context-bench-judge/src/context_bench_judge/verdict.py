@@ -35,7 +35,7 @@ _TIE = (
 )
 _BETTER = (
     r"(?i:better|best|superior|stronger|preferable|preferred|the winner|wins?\b|outperforms|beats|surpasses|edges out|"
-    r"more (?:accurate|helpful|correct|complete))"
+    r"more (?:accurate|helpful|correct|complete)|my (?:choice|pick|preference)\b)"
 )
 _WORSE = r"(?i:worse|worst|inferior|weaker|less (?:accurate|helpful|correct|complete)|loses)"
 _IS = (
@@ -48,9 +48,11 @@ _OF_SIDE = (
     r"(?i:output|response|answer|summary|text|reply|one)"
 )
 _PREFERRED = (
-    r"(?i:verdict|winner|better(?: (?:one|output|response|answer|summary|choice|option))?|best|preference|choice|prefer|"
-    r"choose|pick|select|favou?r|go with|vote for|decision|answer)"
+    r"(?:(?P<head>(?i:verdict|winner|(?:better|preferred)(?: (?:one|output|response|answer|summary|choice|option))?|best"
+    r"|preference|choice|pick|decision|answer))"
+    r"|(?i:prefer|choose|pick|select|favou?r|go with|lean(?:ing)? (?:to|towards?)|vote for))"
 )
+_GAP = r"(?:\.{3}|[^\w.,;!?]){0,20}"  # a verdict does not go on in the next clause: "A is better. B has errors."
 _IN_BRACKETS = (
     (re.compile(r"\[\[\s*(?P<side>[AB])\s*(?P<sign>>{1,2}|<{1,2}|=)\s*[AB]\s*\]\]"), "sign"),
     (re.compile(r"\[\[\s*(?:(?i:output|response|answer|assistant)\s*)?\(?(?P<side>[ABab12])\)?\s*\]\]"), "side"),
@@ -64,7 +66,7 @@ _IN_WORDS = (
     (re.compile(_OF_SIDE + _IS + _WORSE), "other side"),
     (
         re.compile(
-            rf"\b{_PREFERRED}\W{{0,20}}(?:\s{{0,9}}(?i:is|as|the|to be|for|of the two|:|=|->)){{0,9}}\W{{0,20}}{_SIDE}"
+            rf"\b{_PREFERRED}(?P<link>{_GAP}(?:\s{{0,9}}(?i:is|as|the|to be|for|of the two|:|=|->)){{0,9}}{_GAP}){_SIDE}"
         ),
         "side",
     ),
@@ -74,6 +76,12 @@ _IN_WORDS = (
             r"(?i:tie|draw|equal|neither|both)\b"
         ),
         "tie",
+    ),
+    (
+        re.compile(
+            rf"\b(?i:overall|in (?:conclusion|summary|total)|finally)\W{{1,9}}{_SIDE}(?=[\"'\])]{{0,3}}[.!]?\s*(?:\n|\Z))"
+        ),
+        "side",
     ),
     (re.compile(_TIE), "tie"),
 )
@@ -85,9 +93,18 @@ _BEGINS = re.compile(r"[\s\"'\[(]{0,9}(?P<side>[AB])\b(?!')[\])\"']{0,3}\s{0,3}(
 _CLAUSE = re.compile(r"\b(?:but|however|yet|so|therefore|thus|hence)\b", re.IGNORECASE)
 _NEGATED = re.compile(
     r"(?:\b(?:not|neither|nor|hard to (?:say|tell)|difficult to (?:say|tell))|n't)\b[^.,:;\n]{0,30}$"
+    r"|\b(?:wrong|incorrect|false|unfair|misleading|premature) (?:to (?:say|claim|conclude|call|think)|that)\b[^.:;\n]{0,30}$"
+    r"|\b(?:disagree|doubt) that\b[^.:;\n]{0,30}$"
     r"|\b(?:if|whether|which|why)\b[^.;\n]{0,30}$|\b(?:than|instead of|unlike)\s{1,9}$",
     re.IGNORECASE,
 )
+_PREDICATE = re.compile(  # "A is the better one: B has errors" names B for no winner
+    r"(?:\b(?:is|was|are|be|seems|appears|looks|has|have|gives?|gave|provides?|provided|offers?|makes?)|'s)\s{1,9}"
+    r"(?:(?:an?|the|my|our|no|its|much|far|also|still|overall|thus|therefore|clear|right|correct|wrong|incorrect|complete|good"
+    r"|only|more|most|[a-z]{1,20}ly)\s{1,9}){0,4}$",
+    re.IGNORECASE,
+)
+_LINKED = re.compile(r"\b(?:is|as|to be)\b", re.IGNORECASE)
 _WOULD = re.compile(r"\bwould be\b", re.IGNORECASE)
 _CONDITION = re.compile(r"\s{1,9}(?:if|had|were|unless)\b", re.IGNORECASE)
 
@@ -146,9 +163,11 @@ def _stated(text: str) -> Verdict | None:
 
 
 def _is_taken_back(match: re.Match[str]) -> bool:
-    """Whether what stands before a verdict denies or asks it, or what follows makes it a condition."""
+    """Whether what stands before a verdict denies or asks it, or gives it to another; or what follows makes it a condition."""
     before = match.string[max(0, match.start() - 40) : match.start()]
     if _NEGATED.search(_CLAUSE.split(before)[-1]):
+        return True
+    if match.groupdict().get("head") and not _LINKED.search(match["link"]) and _PREDICATE.search(before):
         return True
     return _WOULD.search(match[0]) is not None and _CONDITION.match(match.string, match.end()) is not None
 
