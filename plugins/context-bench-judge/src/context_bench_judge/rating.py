@@ -36,7 +36,7 @@ _NAMES = [
 _ANOTHER = re.compile(  # what makes of "Rating: 2 -> 4" and "Rating: 1 2 3 [4] 5" more than one number
     r"[ \t]*[\])\"']*[ \t]*(?:[,;|/&]|->|=>|→|and\b|[.,;(]?[ \t]*(?:no|wait|actually|correct(?:ion|ed)|revised|changed|raised|"
     r"lowered|updated)\b[^\d\n]{0,12})?[ \t]*[\[(\"']*(?P<number>\d+(?:\.\d+)?)[\])\"']*"
-    r"(?=\.?[ \t]*(?:\n|\Z)|[ \t]*(?:[,;|/&]|->|=>|→|and\b|[\[(]?\d))",
+    r"(?=\.?[ \t]*(?:\n|\Z)|[ \t]*(?:[,;|/&]|->|=>|→|(?:and|after|following|upon|because|since)\b|[\[(]?\d))",
     re.IGNORECASE,
 )
 _STARS = re.compile(r"[★⭐🌟](?:[\s\ufe0f]?[★⭐🌟]){0,9}(?:[\s\ufe0f]?☆){0,9}")

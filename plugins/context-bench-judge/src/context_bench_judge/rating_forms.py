@@ -52,7 +52,9 @@ _HEDGE = re.compile(
     r"\b(?:(?:would|could|might|should) have|almost|nearly|hardly|barely|cannot|[a-z]+n't|not|never|neither|nor|than|"
     r"instead of|short of|far from|opposed to|no longer|originally|initially|at first|tempted|if|unless|"
     r"(?:was|were) (?:going|about|inclined) to|at least|at most|up to|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|unable|"
-    r"(?:considered|contemplated) (?:giving|rating|scoring|an?|it|this))\b|"
+    r"(?:considered|contemplated) (?:giving|rating|scoring|an?|it|this)|"
+    r"(?:others|some(?:one|body)?(?: else)?|people|humans?|graders?|judges|readers?|reviewers?|users?|experts?|evaluators?|"
+    r"raters?) (?:might|may|could))\b|"
     r"\b(?:above|below|beyond)(?:\s+an?)?\W*\Z",
     re.IGNORECASE,
 )
