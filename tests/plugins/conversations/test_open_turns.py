@@ -17,7 +17,9 @@ CASES: dict[str, tuple[str, list[int]]] = {
     "an answer that is given": ("uau", [2]),
     "questions before an answer": ("uua", [0]),
     "a system turn between questions": ("usu", [0, 2]),
-    "a system turn at the end": ("us", [0]),
+    "a system turn at the end": ("us", [1]),
+    "system turns at the end of questions": ("usuds", [0, 4]),
+    "a system turn at the end, an answer before": ("uaus", [3]),
     "an answer behind a system turn": ("usau", [3]),
     "an answer behind system turns": ("usdau", [4]),
     "everything answered": ("usa", []),
@@ -73,6 +75,13 @@ class Listener:
     def process_turn(self, turns: list[Any]) -> str:
         self.heard.append(turns)
         return "on"
+
+
+def test_a_system_turn_at_the_end_is_heard_with_the_last_question() -> None:
+    turns = ["Read.", {"role": "assistant", "content": "What?"}, "This.", {"role": "system", "content": "Be brief."}]
+    listener = Listener()
+    output = Conversational(listener).process({"multi_turn": True, "turns": turns})
+    assert (listener.heard, output["turn_responses"]) == ([turns], ["on"])
 
 
 def test_a_system_goes_on_from_a_tools_result_with_all_that_was_said() -> None:

@@ -31,6 +31,8 @@ def open_turns(roles: Sequence[str]) -> list[int]:
         for place, role, following in zip(spoken, words, [*words[1:], None])
         if role == "user" and following != "assistant"
     ]
+    if words[-1:] == ["user"]:
+        asked[-1] = len(roles) - 1
     while words and words[-1] in _RESULTS:
         words.pop()
     if len(words) < len(spoken) and words[-1:] == ["assistant"]:
