@@ -164,6 +164,16 @@ ATTACKS: dict[str, str] = {
         os.kill({runner}, 9)
         return a + b
     """,
+    "killing itself": """
+        import os
+        os.kill(os.getpid(), 9)
+        return a + b
+    """,
+    "killing its own thread": """
+        import signal, threading
+        signal.pthread_kill(threading.get_ident(), 9)
+        return a + b
+    """,
     "killing everybody": """
         import os
         os.kill(-1, 9)
@@ -247,6 +257,12 @@ ENDLESS: dict[str, str] = {
                 os.fork()
             except OSError:
                 pass
+    """,
+    "a limit of its own, by which the kernel kills": """
+        import resource
+        resource.setrlimit(resource.RLIMIT_CPU, (0, 0))
+        while True:
+            pass
     """,
     "a loop that ignores signals": """
         import signal
@@ -332,6 +348,21 @@ def test_a_program_sees_libraries_and_nothing_else(evaluator: CodeExecution, row
     assert variables <= {"HOME", "LANG", "LC_CTYPE", "TMPDIR"}
     assert "box" in root
     assert not {"proc", "sys", "tmp", "var", "run", "mnt", "boot", "srv"} & set(root)
+
+
+def test_a_program_may_change_its_other_limits_and_look_at_all(evaluator: CodeExecution, row: Row) -> None:
+    response = body("""
+        import resource
+        before = resource.getrlimit(resource.RLIMIT_CPU)
+        assert resource.RLIM_INFINITY not in before
+        resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        assert resource.getrlimit(resource.RLIMIT_CPU) == before
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (64, 64)
+        return a + b
+    """)
+    score = evaluator.score(row, {"response": response})
+    assert score == {"pass_at_1": 1.0}, score.details  # type: ignore[attr-defined]
 
 
 def test_programs_do_not_find_what_others_wrote(evaluator: CodeExecution, row: Row) -> None:

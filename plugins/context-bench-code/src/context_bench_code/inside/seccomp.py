@@ -1,7 +1,9 @@
 """A filter of system calls: what a solution never needs, the kernel refuses.
 
 A deny list in the manner of the container runtimes. It takes away new processes, sockets, signals to others, memory that
-no limit counts, and the calls with which sandboxes are usually left. Threads, files and memory stay.
+no limit counts, and the calls with which sandboxes are usually left. Threads, files and memory stay. A program can neither kill
+itself as the kernel kills it, nor have the kernel do it by a smaller limit of processor time: from outside both would look as if
+the machine had run out of memory.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from context_bench_code.inside import linux
 
 # Two tables of numbers: x86-64 has its own, 64-bit ARM and RISC-V share the generic one.
 _X86_64 = {
-    "clone": 56, "clone3": 435, "kill": 62, "tgkill": 234, "prlimit64": 302,
+    "clone": 56, "clone3": 435, "kill": 62, "tgkill": 234, "prlimit64": 302, "setrlimit": 160,
     "fork": 57, "vfork": 58, "execve": 59, "execveat": 322,
     "tkill": 200, "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "pidfd_send_signal": 424, "pidfd_open": 434,
     "pidfd_getfd": 438, "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "process_madvise": 440,
@@ -35,7 +37,7 @@ _X86_64 = {
     "iopl": 172, "ioperm": 173, "modify_ldt": 154,
 }  # fmt: skip
 _GENERIC = {
-    "clone": 220, "clone3": 435, "kill": 129, "tgkill": 131, "prlimit64": 261,
+    "clone": 220, "clone3": 435, "kill": 129, "tgkill": 131, "prlimit64": 261, "setrlimit": 164,
     "execve": 221, "execveat": 281,
     "tkill": 130, "rt_sigqueueinfo": 138, "rt_tgsigqueueinfo": 240, "pidfd_send_signal": 424, "pidfd_open": 434,
     "pidfd_getfd": 438, "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "process_madvise": 440,
@@ -58,10 +60,13 @@ _TABLES = {
 
 # Classic BPF: load a word, jump if equal / greater or equal / a bit is set, return. Offsets into struct seccomp_data.
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, (16, 24, 32)
 _KILL, _REFUSE, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
+_PRETEND = _REFUSE  # with no error number: the call does nothing, and returns as if it had
 _X32_BIT = 0x40000000
 _CLONE_THREAD = 0x00010000
+_SIGKILL = 9
+_RLIMIT_CPU = 0
 
 
 def available() -> bool:
@@ -90,24 +95,36 @@ def program(machine: str, myself: int) -> bytes:
         _step(_RETURN, _REFUSE | errno.EPERM),
     ]
     judged_by_argument = {
-        "clone": _step(_IF_SET, _CLONE_THREAD, 1, 0),
-        "kill": _step(_IF_EQUAL, myself, 1, 0),
-        "tgkill": _step(_IF_EQUAL, myself, 1, 0),
-        "prlimit64": _step(_IF_EQUAL, 0, 1, 0),
+        "clone": [(_IF_SET, 0, _CLONE_THREAD, "allow", "refuse")],
+        "kill": [(_IF_EQUAL, 0, myself, "", "refuse"), (_IF_EQUAL, 1, _SIGKILL, "refuse", "allow")],
+        "tgkill": [(_IF_EQUAL, 0, myself, "", "refuse"), (_IF_EQUAL, 2, _SIGKILL, "refuse", "allow")],
+        "setrlimit": [(_IF_EQUAL, 0, _RLIMIT_CPU, "pretend", "allow")],
+        "prlimit64": [
+            (_IF_EQUAL, 0, 0, "", "refuse"),
+            (_IF_EQUAL, 1, _RLIMIT_CPU, "", "allow"),
+            (_IF_EQUAL, 2, 0, "allow", "pretend"),  # without a new limit it only tells the old one
+        ],
     }
     for name, number in numbers.items():
         if name in judged_by_argument:
-            code += [
-                _step(_IF_EQUAL, number, 0, 4),
-                _step(_LOAD, _FIRST_ARGUMENT),
-                judged_by_argument[name],
-                _step(_RETURN, _REFUSE | errno.EPERM),
-                _step(_RETURN, _ALLOW),
-            ]
+            judgement = _judgement(judged_by_argument[name])
+            code += [_step(_IF_EQUAL, number, 0, len(judgement)), *judgement]
         else:  # without clone3 the C library falls back on clone, whose flags can be read
             refusal = errno.ENOSYS if name == "clone3" else errno.EPERM
             code += [_step(_IF_EQUAL, number, 0, 1), _step(_RETURN, _REFUSE | refusal)]
     return b"".join([*code, _step(_RETURN, _ALLOW)])
+
+
+def _judgement(questions: list[tuple[int, int, int, str, str]]) -> list[bytes]:
+    """Steps that ask one question after the other, each about an argument; its answers say where they lead, "" to the next."""
+    ends = {"refuse": _REFUSE | errno.EPERM, "allow": _ALLOW, "pretend": _PRETEND}
+    places = {name: 2 * len(questions) + place for place, name in enumerate(ends)}
+    code = []
+    for operation, argument, value, if_true, if_false in questions:
+        code.append(_step(_LOAD, _ARGUMENTS[argument]))
+        after = len(code) + 1
+        code.append(_step(operation, value, *(places.get(answer, after) - after for answer in (if_true, if_false))))
+    return [*code, *(_step(_RETURN, end) for end in ends.values())]
 
 
 def _step(operation: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

@@ -85,8 +85,8 @@ class Cell:
         else:  # a user namespace of its own has its own count of processes
             linux.unshare(linux.CLONE_NEWUSER)
         linux.drop_capabilities()
-        _give_up_privileges()
         set_limits(timeout, memory, tasks=_THREADS if seccomp.available() else 1)
+        _give_up_privileges()  # last: the filter takes no limit of processor time any more
 
     def clear(self, directory: str) -> None:
         """Nothing: the namespaces took everything with them."""
@@ -156,9 +156,9 @@ class Bare:
             _become(user)
         if linux.IS_LINUX:
             linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        _give_up_privileges()
         own_count = _THREADS if was_root else None  # the count of a user includes all that he runs
         set_limits(timeout, memory, tasks=own_count if seccomp.available() else 1)
+        _give_up_privileges()  # last: the filter takes no limit of processor time any more
 
     def clear(self, directory: str) -> None:
         """Remove the directory."""
