@@ -698,3 +698,35 @@ def test_a_change_of_a_mean_of_seconds_is_not_ruled_out_by_few_rows_of_which_non
     [outcome] = told(capsys, "compare", "enough.sqlite", *gate)["gates"]
     assert outcome["state"] == "met"
     assert told(capsys, "compare", "few.sqlite", "-m", "right", "--gate", "latency:max-drop=100s", code=11)["gates"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "clusters"),
+    [
+        (({}, {"session_id": "s"}), 20 + 4),
+        (({"cluster": "c"}, {"session_id": "s"}), 4 + 4),
+        (({"session_id": "s"}, {"session_id": "s"}), 4),
+        (({"session_id": None}, {}), None),
+    ],
+    ids=["the second dataset alone", "by two fields", "across datasets", "none has a value"],
+)
+def test_rows_of_each_dataset_hang_together_by_the_field_that_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fields: tuple[dict[str, Any], ...], clusters: int | None
+) -> None:
+    datasets = [
+        [
+            {
+                "id": f"{number}-{n}",
+                "answer": f"a{n}",
+                **{name: value and f"{value}{n % 4}" for name, value in own.items()},
+            }
+            for n in range(20)
+        ]
+        for number, own in enumerate(fields)
+    ]
+    path = tmp_path / "two.sqlite"
+    given = {f"d{number}": rows for number, rows in enumerate(datasets)}
+    more: dict[str, Any] = {"progress": False, "run_file": path, "score_field": "right", "baseline": "direct"}
+    evaluate([DIRECT, BAD], evaluators=[Right()], datasets=given, **more)
+    [line] = told(capsys, "compare", str(path), "-m", "right")["comparisons"]
+    assert line["clusters"] == clusters

@@ -254,3 +254,20 @@ def test_rows_are_sliced_by_what_is_asked(told: Any, field: str, names: Sequence
 def test_a_field_that_no_example_has_is_told(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["compare", str(run), "-m", "right", "--by", "colour"]) == 2
     assert "No example has the field 'colour' to slice by" in capsys.readouterr().err
+
+
+def test_datasets_whose_rows_hang_together_are_not_averaged_as_if_they_stood_apart() -> None:
+    """Twenty documents, each asked about in both datasets: their differences rise and fall together."""
+    drawn = np.random.default_rng(2).normal(0.1, 0.3, 20)
+    ours, labels = np.clip(np.tile(drawn, 2), -1, 1), np.repeat([0, 1], 20)
+    found = [
+        macro_average(ours, np.zeros(40), labels, clusters, 0.95)
+        for clusters in (np.tile(np.arange(20), 2), np.arange(40))
+    ]
+    together, apart = (one.interval for one in found if one is not None)
+    of_one = difference_interval(ours[:20])
+    assert isinstance(together, Interval)
+    assert isinstance(apart, Interval)
+    assert isinstance(of_one, Interval)
+    assert (together.low, together.high) == pytest.approx((of_one.low, of_one.high))
+    assert apart.high - apart.low == pytest.approx((of_one.high - of_one.low) / np.sqrt(2))

@@ -101,14 +101,19 @@ def macro_average(
         means.append((float(ours[chosen].mean()), float(theirs[chosen].mean())))
         intervals.append(difference_interval(ours[chosen] - theirs[chosen], own, confidence, measured))
     mine, other = (float(np.mean(column)) for column in zip(*means))
-    interval = _joined([ours_there - theirs_there for ours_there, theirs_there in means], intervals, confidence)
+    is_apart = clusters is None or len(np.unique([clusters, labels], axis=1)[0]) == len(np.unique(clusters))
+    differences = [ours_there - theirs_there for ours_there, theirs_there in means]
+    interval = _joined(differences, intervals, confidence, is_apart)
     return Macro(len(found), mine, other, mine - other, interval)
 
 
 def _joined(
-    differences: Sequence[float], intervals: Sequence[Interval | TooFew], confidence: float
+    differences: Sequence[float], intervals: Sequence[Interval | TooFew], confidence: float, is_apart: bool
 ) -> Interval | TooFew:
-    """Return the interval of the mean of independent differences, from the interval of each (MOVER, Zou and Donner 2008)."""
+    """Return the interval of the mean of differences, from the interval of each (MOVER, Zou and Donner 2008).
+
+    Where rows of several datasets hang together the differences are not independent: their widths add up then.
+    """
     below, above = [], []
     for difference, one in zip(differences, intervals):
         if isinstance(one, TooFew):
@@ -116,9 +121,8 @@ def _joined(
         below.append(difference - one.low)
         above.append(one.high - difference)
     count, mean = len(differences), math.fsum(differences) / len(differences)
-    return Interval(
-        mean - math.hypot(*below) / count, mean + math.hypot(*above) / count, "stratified by dataset", confidence
-    )
+    lower, upper = (math.hypot(*widths) if is_apart else math.fsum(widths) for widths in (below, above))
+    return Interval(mean - lower / count, mean + upper / count, "stratified by dataset", confidence)
 
 
 def ratio_between(

@@ -12,8 +12,18 @@ from numpy.typing import NDArray
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
 from context_bench_compare.columns import MEASURES, Column, content_places, grouped
-from context_bench_compare.places import dataset_at, example_at, example_place, place_of_content, sample_at
+from context_bench_compare.places import (
+    dataset_at,
+    example_at,
+    example_place,
+    identity_of,
+    place_of_content,
+    sample_at,
+)
 from context_bench_compare.verdicts import Pairs
+
+_HANG_BY = ("cluster", "session_id")
+"""Fields of examples by which rows hang together; of a dataset that has both, the first one."""
 
 
 def paired(ours: Column, theirs: Column, cluster: str | None = None) -> Pairs:
@@ -71,11 +81,27 @@ def clusters_of(run: Run, places: NDArray[np.int64], cluster: str | None) -> NDA
         if not any(name is not None for name in told.values()):
             raise ConfigurationError(f"No example has the field {cluster!r}, by which rows should hang together.")
         return _numbered([told.get(place) if told.get(place) is not None else ("alone", place) for place in examples])
-    for field_name in ("cluster", "session_id"):
-        first = next(iter(run.examples()), None)
-        if first is not None and first.content and field_name in first.content:
-            return clusters_of(run, places, field_name)
+    told = _own_clusters(run, examples)
+    if told:
+        return _numbered([told.get(place, ("alone", place)) for place in examples])
     return _numbered(examples) if len(set(examples)) < len(examples) else None
+
+
+def _own_clusters(run: Run, examples: Sequence[int]) -> dict[int, tuple[str, Any]]:
+    """Return by what examples say that they hang together, by place; an example of a dataset tells its field."""
+    firsts: dict[int, tuple[int, int]] = {}
+    for place in sorted(set(examples)):
+        identity = identity_of(place)
+        firsts.setdefault(identity[0], identity)
+    contents = {number: run.example(identity).content or {} for number, identity in firsts.items()}
+    fields = {number: next((name for name in _HANG_BY if name in one), None) for number, one in contents.items()}
+    found: dict[int, tuple[str, Any]] = {}
+    for name in _HANG_BY:
+        if name in fields.values():
+            for place, value in grouped(run, examples, name).items():
+                if value is not None and fields[identity_of(place)[0]] == name:
+                    found[place] = name, value
+    return found
 
 
 def _cluster_names(run: Run, examples: Sequence[int], cluster: str) -> dict[int, Any]:
