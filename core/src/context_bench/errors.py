@@ -38,6 +38,16 @@ def message_of(error: BaseException) -> str:
         return f"its message cannot be read: {type(error).__name__}.__str__ failed"
 
 
+def exit_code_of(error: BaseException, usual: int = 2) -> int:
+    """Return the exit code that an error's class asks for; the usual one in place of what is none.
+
+    No error ends with 0, as if all had gone well, but a :class:`RunStoppedError`: a part may stop a run whose result is known.
+    """
+    code = getattr(error, "exit_code", usual)
+    least = 0 if isinstance(error, RunStoppedError) else 1
+    return code if type(code) is int and least <= code <= 255 else usual
+
+
 def reason_of(error: BaseException) -> str:
     """Return what an error says, behind its kind where the message alone would not tell."""
     kind = "" if isinstance(error, OSError | ValueError | ContextBenchError) else f"{type(error).__name__}: "

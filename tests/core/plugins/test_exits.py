@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from context_bench.errors import ContextBenchError, exit_code_of
+
 CODE = """
     import sys
 
@@ -93,3 +95,104 @@ def test_what_leaves_is_told_and_the_command_does_not_end_well(
     done = context_bench(*run, *flags)
     assert told in done.words, done.words
     assert done.code == code, done.words
+
+
+WELL = """
+    import click
+    from context_bench.errors import ContextBenchError, RunStoppedError
+
+    class Fine(ContextBenchError):
+        exit_code = {code}
+
+    class FineClick(click.ClickException):
+        exit_code = {code}
+
+    class FineKey(KeyboardInterrupt):
+        exit_code = {code}
+
+    class Well:
+        name = "well"
+
+        def __init__(self):
+            raise Fine("it did not go well")
+
+    class AtARow:
+        name = "well"
+
+        def row_finished(self, row):
+            raise Fine("it did not go well")
+
+        def finished(self, result):
+            return None
+
+    @click.command()
+    def complain():
+        raise FineClick("it did not go well")
+
+    @click.command()
+    def fail():
+        raise Fine("it did not go well")
+
+    @click.command()
+    def press():
+        raise FineKey
+"""
+WELL_MANIFEST = """
+    schema = 1
+    api = "1.0"
+    [systems.well]
+    summary = "Ends well"
+    class = "Well"
+    kind = "system"
+    [run_parts.well]
+    summary = "Ends well"
+    class = "AtARow"
+    kind = "controller"
+    [commands]
+    complain.summary = "Complain"
+    fail.summary = "Fail"
+    press.summary = "Press"
+"""
+WELL_POINTS = {
+    "systems": {"well": "acme_well:Well"},
+    "run_parts": {"well": "acme_well:AtARow"},
+    "commands": {name: f"acme_well:{name}" for name in ("complain", "fail", "press")},
+}
+
+
+@pytest.mark.parametrize("code", ["0", "256"])
+@pytest.mark.parametrize(
+    ("words", "expected", "told"),
+    [
+        (("run", "-s", "well", "-d", "toy"), 2, "it did not go well"),
+        (("run", "-s", "echo", "-d", "toy", "--part", "well"), 2, "it did not go well"),
+        (("complain",), 2, "Error: it did not go well"),
+        (("fail",), 2, "Error: it did not go well"),
+        (("press",), 130, "Interrupted"),
+    ],
+    ids=["constructor", "controller at a row", "click", "command", "interrupt"],
+)
+def test_no_error_ends_as_if_all_went_well_whatever_its_class_says(
+    words: tuple[str, ...], expected: int, told: str, code: str, site: Any, context_bench: Callable[..., Any]
+) -> None:
+    site.basics()
+    site.add("acme-well", code=WELL.replace("{code}", code), manifest=WELL_MANIFEST, entry_points=WELL_POINTS)
+    done = context_bench(*words)
+    assert (done.code, told in done.words) == (expected, True), done.words
+
+
+@pytest.mark.parametrize("code", [-256, 300, None, False, "0", 1.0], ids=str)
+def test_what_is_no_exit_code_is_the_usual_one(code: Any) -> None:
+    error = type("Odd", (ContextBenchError,), {"exit_code": code})()
+    assert (exit_code_of(error), exit_code_of(error, 130), exit_code_of(KeyError())) == (2, 130, 2)
+    error.exit_code = 12
+    assert exit_code_of(error) == 12
+
+
+def test_a_run_that_a_part_stops_on_purpose_may_end_well(site: Any, context_bench: Callable[..., Any]) -> None:
+    site.basics()
+    code = WELL.replace("class Fine(ContextBenchError)", "class Fine(RunStoppedError)").replace("{code}", "2")
+    code = code.replace('raise Fine("it did', 'raise Fine(exit_code=0, message="it did')
+    site.add("acme-well", code=code, manifest=WELL_MANIFEST, entry_points=WELL_POINTS)
+    done = context_bench("run", "-s", "echo", "-d", "toy", "--part", "well", "--run-file", "r.sqlite")
+    assert (done.code, "Error" in done.err) == (0, False), done.words

@@ -24,7 +24,14 @@ from context_bench.bench.planner import Planner, check_locked_parts, known_hooks
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request, absent, require_sample
 from context_bench.console import warn
-from context_bench.errors import ConfigurationError, ContextBenchError, RunStoppedError, StoreError, message_of
+from context_bench.errors import (
+    ConfigurationError,
+    ContextBenchError,
+    RunStoppedError,
+    StoreError,
+    exit_code_of,
+    message_of,
+)
 from context_bench.metrics import check_score_field
 from context_bench.metrics.registry import RunMetric, metrics_record
 from context_bench.plugins.catalog import Catalog
@@ -145,7 +152,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     told = Warnings(on_warning or _warn, on_one_thread=on_warning is None)
     settings = PluginSettings.read(environ=os.environ)
     catalog = remembered_catalog(settings)
-    settings.require_known(component.names for component in catalog)
+    settings.require_known(component.switches for component in catalog)
     request = request_of_arguments(catalog, arguments)
     require_sample(request)
     if request.evaluators is None:
@@ -592,7 +599,7 @@ class Run:
         if isinstance(error, KeyboardInterrupt):
             return self._interrupted(error)
         if isinstance(error, ContextBenchError):
-            told, code = self._secrecy.of(message_of(error)), error.exit_code
+            told, code = self._secrecy.of(message_of(error)), exit_code_of(error)
         elif message_of(error) == "can't start new thread":
             told, code = _NO_THREAD, StoreError.exit_code
         else:
@@ -601,7 +608,7 @@ class Run:
         return RunStoppedError(told, path, code)
 
     def _interrupted(self, error: KeyboardInterrupt) -> RunStoppedError:
-        return RunStoppedError("Interrupted.", str(self._store.path), getattr(error, "exit_code", INTERRUPTED))
+        return RunStoppedError("Interrupted.", str(self._store.path), exit_code_of(error, INTERRUPTED))
 
     def _tell_end(self, status: str) -> None:
         """Tell the hooks how the run ended; what they warn of is still recorded."""

@@ -89,7 +89,7 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
     from errno import EDQUOT, EFBIG, ENOSPC
 
     from context_bench.console import tell
-    from context_bench.errors import ContextBenchError, RunStoppedError, message_of
+    from context_bench.errors import ContextBenchError, RunStoppedError, exit_code_of, message_of
 
     sources = [] if sources is None else sources
     try:
@@ -97,13 +97,14 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         sys.stdout.flush()  # or a full disk would be found when nobody can say it any more
         return code
     except ContextBenchError as error:
-        tell(message_of(error) if error.exit_code in (0, 10) else f"Error: {message_of(error)}")
+        code = exit_code_of(error)
+        tell(message_of(error) if code in (0, 10) else f"Error: {message_of(error)}")
         if isinstance(error, RunStoppedError) and error.path:
             tell(f"What was finished is kept. Go on with: context-bench resume {error.path}")
-        return error.exit_code
+        return code
     except KeyboardInterrupt as error:
         tell("Interrupted.")
-        return getattr(error, "exit_code", 130)
+        return exit_code_of(error, 130)
     except BrokenPipeError:
         return _left_alone()
     except OSError as error:
@@ -159,6 +160,7 @@ def _call(arguments: list[str], sources: list[str]) -> int:
     interruptible()
     from context_bench.cli.commands import app
     from context_bench.console import tell
+    from context_bench.errors import exit_code_of
     from context_bench.plugins.settings import PROJECT_FILE
 
     discovered: list[tuple[Any, Any]] = []  # settings, and what is installed under them
@@ -176,11 +178,11 @@ def _call(arguments: list[str], sources: list[str]) -> int:
         context = getattr(error, "ctx", None)
         if type(error).__name__ == "NoArgsIsHelpError":  # which click 8.1 does not have
             tell(error.format_message())
-            return error.exit_code
+            return exit_code_of(error)
         if context is not None:
             tell(context.get_usage() + f"\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n")
         tell(f"Error: {error.format_message()}")
-        return error.exit_code
+        return exit_code_of(error)
     except click.Abort as error:
         signalled = error.__cause__ or error.__context__  # click 8.1 hides what it caught
         raise (signalled if isinstance(signalled, KeyboardInterrupt) else KeyboardInterrupt()) from None

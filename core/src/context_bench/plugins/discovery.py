@@ -43,7 +43,7 @@ from context_bench.plugins.installed import (
 )
 from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
 from context_bench.plugins.ownership import settle_cards, settle_contests, settle_groups
-from context_bench.plugins.settings import CORE, CURRENT_DIRECTORY_VARIABLE, PluginSettings
+from context_bench.plugins.settings import CURRENT_DIRECTORY_VARIABLE, PluginSettings
 
 _UNSETTLED = 2_000_000_000
 """Nanoseconds for which a changed file may change again without a new time stamp: file systems count in ticks of up to 2 s."""
@@ -177,10 +177,7 @@ def _judge(component: Component, seen: _Package, verdict: Verdict | None, settin
         settings: What may be used.
     """
     kind, target, name, manifest = component.kind, component.target, component.distribution.name, seen.manifest
-    names = component.names
-    if kind == "flags":  # a group may be called as a component is, and serves all that are allowed
-        names = names - {component.name} | {CORE}
-    if block := settings.blocked_by(names):
+    if block := settings.blocked_by(component.switches):
         return BLOCKED, *block
     if verdict is not None:
         return verdict

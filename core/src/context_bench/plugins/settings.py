@@ -141,7 +141,8 @@ class PluginSettings(NamedTuple):
             known = here if where == _COMMAND_LINE or name in here else here | _ours()
             if name not in known:
                 hint = f"It stands in {where}. `context-bench plugins list` shows what is installed."
-                raise UnknownNameError("plugin", name, known, hint)
+                whole = [one for one in known if one.endswith(f"/{name}")]  # of a flag group, which goes by its id
+                raise UnknownNameError("plugin", name, whole or known, hint)
 
 
 def _ours() -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from context_bench import EvalRow
-from context_bench.errors import ConfigurationError, ContextBenchError
+from context_bench.errors import ConfigurationError, RunStoppedError
 from context_bench.runs import Run, open_run
 from context_bench_compare import normal
 from context_bench_compare.gates import MISSED, OPEN, Gate, Outcome, exit_code
@@ -25,14 +25,16 @@ LOOKS = 5
 """How often a run is looked at, its end included."""
 
 
-class GatesDecidedError(ContextBenchError):
+class GatesDecidedError(RunStoppedError):
     """No fault: the gates are decided, and the run stops resumably with their exit code."""
 
     def __init__(self, outcomes: Sequence[Outcome], examples: int, planned: int) -> None:
-        self.exit_code = exit_code(list(outcomes))
         self.outcomes = tuple(outcomes)
         told = " ".join(map(gate_sentence, outcomes))
-        super().__init__(f"Decided after {examples} of {planned} examples, so no more are asked. {told}")
+        super().__init__(
+            f"Decided after {examples} of {planned} examples, so no more are asked. {told}",
+            exit_code=exit_code(list(outcomes)),
+        )
 
 
 @lru_cache(maxsize=64)
