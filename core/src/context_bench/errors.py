@@ -41,10 +41,11 @@ def message_of(error: BaseException) -> str:
 def exit_code_of(error: BaseException, usual: int = 2) -> int:
     """Return the exit code that an error's class asks for; the usual one in place of what is none.
 
-    No error ends with 0, as if all had gone well, but a :class:`RunStoppedError`: a part may stop a run whose result is known.
+    No error ends with 0, as if all had gone well, but a :class:`RunStoppedError` that nothing else caused: a part may stop a run
+    whose result is known.
     """
     code = getattr(error, "exit_code", usual)
-    least = 0 if isinstance(error, RunStoppedError) else 1
+    least = 0 if isinstance(error.__cause__ or error, RunStoppedError) else 1
     return code if type(code) is int and least <= code <= 255 else usual
 
 
@@ -59,9 +60,16 @@ class ConfigurationError(ContextBenchError):
 
 
 def misfit(thing: object, what: str, lacks: str) -> ConfigurationError:
-    """Return the error that an object is nothing of a kind; of a class, that it is called first."""
+    """Return the error that an object is nothing of a kind; of a class, that it is called first.
+
+    A package whose objects can be made one of that kind has a function for it by a name that is known: ``as_evaluator``, say.
+    """
+    import sys
+
     told = "it is a class: call it first" if isinstance(thing, type) else lacks
-    return ConfigurationError(f"{thing!r} is no {what}: {told}.")
+    homes = dict.fromkeys(str(kind.__module__).partition(".")[0] for kind in type(thing).__mro__)
+    made = [f" {home}.as_{what}() makes one of it." for home in homes if hasattr(sys.modules.get(home), f"as_{what}")]
+    return ConfigurationError(f"{thing!r} is no {what}: {told}.{''.join(made)}")
 
 
 class UnknownNameError(ConfigurationError):

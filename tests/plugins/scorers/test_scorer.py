@@ -18,6 +18,7 @@ import pytest
 
 import context_bench_scorers
 from context_bench import evaluate
+from context_bench.errors import ConfigurationError
 from context_bench_scorers import (
     Category,
     EvaluatorScorer,
@@ -525,3 +526,12 @@ def test_the_blocks_of_the_readme_run() -> None:
     names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, str(README), "exec"), names)
+
+
+@pytest.mark.parametrize("thing", [Repetition(), Repetition], ids=["object", "class"])
+def test_evaluate_points_from_a_scorer_to_what_makes_an_evaluator_of_it(thing: Any) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        evaluate(lambda example: "a", [{"id": "1"}], evaluators=[thing], progress=False)
+    pointed = "context_bench_scorers.as_evaluator() makes one of it." in str(caught.value)
+    assert pointed == (thing is not Repetition), caught.value
+    assert "call it first" in str(caught.value) or pointed

@@ -75,7 +75,7 @@ def project_request(project: Mapping[str, Any], catalog: Catalog) -> Request:
             values[_KEYS[key].name] = _KEYS[key].kind.of_file(value, f"{PROJECT_FILE}: {key}")
         else:
             raise _unknown(key, own)
-    return with_flags_of_parts(catalog, Request(**values), of_parts, "key") if of_parts else Request(**values)
+    return with_flags_of_parts(catalog, Request(**values), of_parts, "key")
 
 
 def _by_key(project: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,11 +215,8 @@ def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """
     from context_bench.plugins.first_party import FLAGS
 
-    declared = {
-        option.flag.removeprefix("--").replace("-", "_"): option.flag
-        for option in _options_of_parts(catalog)
-        if option.flag
-    }
+    flags = [option.flag for option in _options_of_parts(catalog) if option.flag]
+    declared = {flag.removeprefix("--").replace("-", "_"): flag for flag in flags}
     for name in arguments:
         if name not in declared:
             owner = FLAGS.get(f"--{name.replace('_', '-')}", ("", ""))[1]

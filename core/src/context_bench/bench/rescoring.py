@@ -15,7 +15,7 @@ from context_bench.bench.reading import read_result
 from context_bench.bench.requests import Request, absent
 from context_bench.bench.run_parts import AGREEMENT, load_part
 from context_bench.bench.runs import INTERRUPTED
-from context_bench.errors import RunStoppedError, StoreError, exit_code_of
+from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.results import EvalResult
@@ -85,7 +85,7 @@ def rescore(
                     session.leave()
     except KeyboardInterrupt as error:
         told = f"Interrupted. {path} shows its earlier scores; the same rescore goes on where this one ended."
-        raise RunStoppedError(told, None, exit_code_of(error, INTERRUPTED)) from None
+        raise RunStoppedError(told, None, getattr(error, "exit_code", INTERRUPTED)) from None
     return read_result(path, catalog=catalog)
 
 

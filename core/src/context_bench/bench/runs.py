@@ -24,14 +24,7 @@ from context_bench.bench.planner import Planner, check_locked_parts, known_hooks
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request, absent, require_sample
 from context_bench.console import warn
-from context_bench.errors import (
-    ConfigurationError,
-    ContextBenchError,
-    RunStoppedError,
-    StoreError,
-    exit_code_of,
-    message_of,
-)
+from context_bench.errors import ConfigurationError, ContextBenchError, RunStoppedError, StoreError, message_of
 from context_bench.metrics import check_score_field
 from context_bench.metrics.registry import RunMetric, metrics_record
 from context_bench.plugins.catalog import Catalog
@@ -599,7 +592,7 @@ class Run:
         if isinstance(error, KeyboardInterrupt):
             return self._interrupted(error)
         if isinstance(error, ContextBenchError):
-            told, code = self._secrecy.of(message_of(error)), exit_code_of(error)
+            told, code = self._secrecy.of(message_of(error)), error.exit_code
         elif message_of(error) == "can't start new thread":
             told, code = _NO_THREAD, StoreError.exit_code
         else:
@@ -608,7 +601,7 @@ class Run:
         return RunStoppedError(told, path, code)
 
     def _interrupted(self, error: KeyboardInterrupt) -> RunStoppedError:
-        return RunStoppedError("Interrupted.", str(self._store.path), exit_code_of(error, INTERRUPTED))
+        return RunStoppedError("Interrupted.", str(self._store.path), getattr(error, "exit_code", INTERRUPTED))
 
     def _tell_end(self, status: str) -> None:
         """Tell the hooks how the run ended; what they warn of is still recorded."""

@@ -175,13 +175,10 @@ def _call(arguments: list[str], sources: list[str]) -> int:
             raise
         return int(left.code or 0)  # a shell has been told how words go on
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        if type(error).__name__ == "NoArgsIsHelpError":  # which click 8.1 does not have
-            tell(error.format_message())
-            return exit_code_of(error)
-        if context is not None:
+        context, is_help = getattr(error, "ctx", None), type(error).__name__ == "NoArgsIsHelpError"  # not in click 8.1
+        if context is not None and not is_help:
             tell(context.get_usage() + f"\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n")
-        tell(f"Error: {error.format_message()}")
+        tell(error.format_message() if is_help else f"Error: {error.format_message()}")
         return exit_code_of(error)
     except click.Abort as error:
         signalled = error.__cause__ or error.__context__  # click 8.1 hides what it caught

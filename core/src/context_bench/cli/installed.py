@@ -99,9 +99,12 @@ def show(name: str, load: bool, as_json: bool, catalog: Catalog) -> None:
         raise UnknownNameError("plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT)
     if load:
         found = [component for component, _ in Catalog(found).checked()]
-    told = [describe(component) for component in found]
+    _tell([describe(component) for component in found], as_json)
+
+
+def _tell(told: list[dict[str, Any]], as_json: bool, is_one: bool = False) -> None:
     if as_json:
-        write_json(told)
+        write_json(told[0] if is_one else told)
     else:
         say("\n".join(line for one in told for line in (*table(one), "")))
 
@@ -204,16 +207,9 @@ def _group(kind: str) -> click.Group:
     @catalog_options
     def show_component(name: str, as_json: bool, catalog: Catalog) -> None:
         component = catalog.find(kind, name)
-        told = describe(component) | (_use(component, catalog) if kind == "datasets" else {})
-        if as_json:
-            write_json(told)
-        else:
-            say("\n".join([*table(told), ""]))
+        _tell([describe(component) | (_use(component, catalog) if kind == "datasets" else {})], as_json, is_one=True)
 
     return group
 
 
-datasets = _group("datasets")
-systems = _group("systems")
-evaluators = _group("evaluators")
-metrics = _group("metrics")
+datasets, systems, evaluators, metrics = map(_group, ("datasets", "systems", "evaluators", "metrics"))
