@@ -32,5 +32,5 @@ def open_catalog(
     """
     settings = PluginSettings.read(load_project(project).get("plugins", {}), os.environ, switches)
     catalog = discover(settings)
-    settings.require_known(component.switches for component in catalog)
+    settings.require_known(catalog)
     return catalog

@@ -145,7 +145,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     told = Warnings(on_warning or _warn, on_one_thread=on_warning is None)
     settings = PluginSettings.read(environ=os.environ)
     catalog = remembered_catalog(settings)
-    settings.require_known(component.switches for component in catalog)
+    settings.require_known(catalog)
     request = request_of_arguments(catalog, arguments)
     require_sample(request)
     if request.evaluators is None:

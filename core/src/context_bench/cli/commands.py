@@ -95,7 +95,7 @@ def open_catalog(switches: tuple[str, ...], project: Mapping[str, Any], without:
         project.get("plugins", {}), os.environ, (*switches, *(f"no:{name}" for name in without))
     )
     catalog = _discovered(settings)
-    settings.require_known((component.switches for component in catalog), without)
+    settings.require_known(catalog, without)
     return catalog
 
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from context_bench.errors import PluginError, UnknownNameError
 from context_bench.plugins.component_metadata import FACTS, FACTS_OF_KIND, Facts, Option, Score, SummaryValue, WireRule
-from context_bench.plugins.settings import CORE
 
 OK = "ok"
 INCOMPATIBLE = "incompatible"
@@ -112,13 +111,8 @@ class Component(NamedTuple):
 
     @property
     def names(self) -> frozenset[str]:
-        """Every name that it may be called by."""
+        """Every name that settings may call it by."""
         return frozenset({self.name, self.id, self.distribution.name})
-
-    @property
-    def switches(self) -> frozenset[str]:
-        """The names by which settings mean it: a flag group may be called as a component is, and serves all that are allowed."""
-        return self.names - {self.name} | {CORE} if self.kind == "flags" else self.names
 
     @property
     def said(self) -> Facts:

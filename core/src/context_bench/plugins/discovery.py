@@ -43,7 +43,7 @@ from context_bench.plugins.installed import (
 )
 from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
 from context_bench.plugins.ownership import settle_cards, settle_contests, settle_groups
-from context_bench.plugins.settings import CURRENT_DIRECTORY_VARIABLE, PluginSettings
+from context_bench.plugins.settings import CURRENT_DIRECTORY_VARIABLE, PluginSettings, switches
 
 _UNSETTLED = 2_000_000_000
 """Nanoseconds for which a changed file may change again without a new time stamp: file systems count in ticks of up to 2 s."""
@@ -177,7 +177,7 @@ def _judge(component: Component, seen: _Package, verdict: Verdict | None, settin
         settings: What may be used.
     """
     kind, target, name, manifest = component.kind, component.target, component.distribution.name, seen.manifest
-    if block := settings.blocked_by(component.switches):
+    if block := settings.blocked_by(switches(component)):
         return BLOCKED, *block
     if verdict is not None:
         return verdict

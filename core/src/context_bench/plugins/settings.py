@@ -120,19 +120,19 @@ class PluginSettings(NamedTuple):
                 blocker = None if names & layer.allowed else (f"not in {layer.list}", admit)
         return blocker
 
-    def require_known(self, installed: Iterable[frozenset[str]], without: Iterable[str] = ()) -> None:
+    def require_known(self, installed: Iterable[Any], without: Iterable[str] = ()) -> None:
         """Refuse names that mean nothing: a misspelt one would leave on what somebody meant to switch off.
 
         The environment and the project may speak of plugins of ours that are not installed here, the command line may not.
 
         Args:
-            installed: The names of every component that is installed.
+            installed: Every component that is installed.
             without: Names that are switched off by another flag, which looks at them itself.
 
         Raises:
             UnknownNameError: A switch, the project's allow-list or its preference names what nobody has heard of.
         """
-        here = frozenset[str]().union(*installed)
+        here = frozenset[str]().union(*map(switches, installed))
         names = [(name, layer.off) for layer in self.layers for name, _ in layer.switches]
         names += [(name, layer.list) for layer in self.layers[:1] for name in layer.allowed or ()]
         names += [(name, f"plugins.prefer in {PROJECT_FILE}") for name in self.preferred.values()]
@@ -143,6 +143,12 @@ class PluginSettings(NamedTuple):
                 hint = f"It stands in {where}. `context-bench plugins list` shows what is installed."
                 whole = [one for one in known if one.endswith(f"/{name}")]  # of a flag group, which goes by its id
                 raise UnknownNameError("plugin", name, whole or known, hint)
+
+
+def switches(component: Any) -> frozenset[str]:
+    """Return the names that switch a component: of a flag group no short one, which a component may have."""
+    names: frozenset[str] = component.names
+    return names - {component.name} | {CORE} if component.kind == "flags" else names
 
 
 def _ours() -> frozenset[str]:
