@@ -44,6 +44,19 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("few")
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the bytecode of the tests, also where none is to be written: many sessions collect the same files.
+
+    What the tests import afterwards leaves as much as before: some write a module twice within a second.
+    """
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out other shares' files and what is over the numbers asked for: of a test's cases, then of a file's tests."""
     if share := config.getoption("--share"):

@@ -70,6 +70,20 @@ def run(script: str, path: Path, name: str, *arguments: str) -> subprocess.Compl
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+class Plain:
+    name = "plain"
+
+    def process(self, example: object) -> dict[str, str]:
+        return {"response": "x"}
+
+
+class One:
+    name = "one"
+
+    def score(self, original: object, processed: object) -> dict[str, float]:
+        return {"one": 1.0}
+
+
 MOMENTS = {
     "as it begins": "before(RunFile, 'expect'); session(Plain())",
     "as limits are read": "before(runs.Run, '_admission'); session(Plain())",
@@ -93,8 +107,10 @@ def test_a_signal_outside_the_rows_is_recorded(moment: str, name: str, tmp_path:
     store = RunFile.open(path)
     assert store.run()["status"] == "interrupted"
     store.close()
-    again = run("session(Plain())", path, name)
-    assert again.stdout.splitlines() == ["finished"], again.stderr
+    evaluate(Plain(), [{"id": str(n)} for n in range(9)], [One()], progress=False, max_workers=1, run_file=path)
+    store = RunFile.open(path)
+    assert store.run()["status"] == "finished"
+    store.close()
 
 
 def test_a_run_that_cannot_begin_is_recorded_as_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,18 +118,6 @@ def test_a_run_that_cannot_begin_is_recorded_as_stopped(tmp_path: Path, monkeypa
 
     path = tmp_path / "run.sqlite"
     closed = []
-
-    class Plain:
-        name = "plain"
-
-        def process(self, example: object) -> dict[str, str]:
-            return {"response": "x"}
-
-    class One:
-        name = "one"
-
-        def score(self, original: object, processed: object) -> dict[str, float]:
-            return {"one": 1.0}
 
     def fail(*_: object) -> None:
         from context_bench.errors import ConfigurationError

@@ -109,18 +109,18 @@ def test_any_argument_is_taken_or_the_documented_error(instruction, name, value)
 @pytest.mark.parametrize(
     "response",
     [
-        pytest.param("The cat sat on the mat. " * 420_000, id="sentences"),
-        pytest.param("word, " * 1_700_000, id="commas"),
-        pytest.param("x" * 10_000_000, id="one word"),
-        pytest.param("\n" * 10_000_000 + "x", id="line ends"),
-        pytest.param("[" * 10_000_000, id="brackets"),
-        pytest.param("<" * 10_000_000, id="angular brackets"),
-        pytest.param(" " * 10_000_000 + "x", id="spaces"),
-        pytest.param('x "' + "'" * 5_000_000 + '"' * 5_000_000, id="quotation marks"),
-        pytest.param("\u05d0\u202e\ud800\x00" * 2_500_000, id="right to left, surrogates, NUL"),
+        pytest.param("The cat sat on the mat. " * 100_000, id="sentences"),
+        pytest.param("word, " * 400_000, id="commas"),
+        pytest.param("x" * 2_400_000, id="one word"),
+        pytest.param("\n" * 2_400_000 + "x", id="line ends"),
+        pytest.param("[" * 2_400_000, id="brackets"),
+        pytest.param("<" * 2_400_000, id="angular brackets"),
+        pytest.param(" " * 2_400_000 + "x", id="spaces"),
+        pytest.param('x "' + "'" * 1_200_000 + '"' * 1_200_000, id="quotation marks"),
+        pytest.param("\u05d0\u202e\ud800\x00" * 600_000, id="right to left, surrogates, NUL"),
     ],
 )
-def test_ten_megabytes_are_scored_in_linear_time(response):
+def test_megabytes_are_scored_in_linear_time(response):
     scores = IFEvalChecker().score(ALL, {"response": response})
     assert set(scores) == {"ifeval_strict", "ifeval_loose"}
 
