@@ -278,3 +278,38 @@ def test_it_prints_without_the_controls(watched: Any, attacked: Path) -> None:
     assert watched.page.is_visible("#verdict")
     assert watched.page.is_visible("#numbers table")
     assert watched.page.pdf()[:5] == b"%PDF-"
+
+
+def test_on_a_phone_everything_is_on_the_page_or_scrolled_to(watched: Any, tmp_path: Path) -> None:
+    """A dataset with a long name does not widen the page, and the scores of the last of many systems can be seen."""
+    keys = {"f1": KeyMeaning("acme/words")}
+    labels = [f"a system with a name of its own {number}" for number in range(9)]
+    rows = [
+        EvalRow(
+            label,
+            f"id-{n}",
+            {"f1": 0.5},
+            dataset=f"data {n % 2} " * 12,
+            headline="f1",
+            keys=keys,
+            position=n,
+            slot=slot,
+        )
+        for n in range(4)
+        for slot, label in enumerate(labels)
+    ]
+    with (tmp_path / "report.html").open("w", encoding="utf-8") as stream:
+        HtmlReporter().write(EvalResult(rows, (), {}, {"systems": labels, "baseline": labels[0]}), stream)
+    page = watched.page
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto((tmp_path / "report.html").as_uri())
+    page.click("#all")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    heading = page.locator(".grid-head > span").last
+    heading.scroll_into_view_if_needed()
+    cell = page.locator(".grid-row").first.locator(":scope > span").last
+    for box in (heading.bounding_box(), cell.bounding_box()):
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    assert heading.bounding_box()["x"] == cell.bounding_box()["x"]
+    assert not watched.faults

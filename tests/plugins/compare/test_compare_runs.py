@@ -285,6 +285,87 @@ def test_a_sum_with_unknown_parts_is_not_met_by_those_that_are_known(
         assert ("no known value" in outcome["sentence"]) == (code == 11)
 
 
+class Counted(Sometimes):
+    """Answers right, and may have its tokens counted by the endpoint, always or every other time."""
+
+    model = "m"
+
+    def __init__(self, name: str, every: int) -> None:
+        super().__init__(name, 1, 1)
+        self._every = every
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        is_told = self._every and int(example["answer"][1:]) % self._every == 0
+        usage = {"usage": {"input_tokens": 9, "output_tokens": 1, "cost": 0.5}} if is_told else {}
+        return {**super().process(example), "context": "one two three", **usage}
+
+
+TOLD, OTHER, UNTOLD, HALF = Counted("told", 1), Counted("other", 1), Counted("untold", 0), Counted("half", 2)
+
+
+@pytest.mark.parametrize(
+    ("against", "metric", "words"),
+    [
+        (OTHER, "prompt_tokens", None),
+        (UNTOLD, "output_tokens", None),
+        (UNTOLD, "right", None),
+        (UNTOLD, "latency", None),
+        (
+            UNTOLD,
+            "prompt_tokens",
+            "prompt_tokens is reported by the endpoint for told, and counted by words for untold;",
+        ),
+        (UNTOLD, "response_tokens", "response_tokens is reported by the endpoint for told, and counted by words for"),
+        (HALF, "prompt_tokens", "for told, and counted by words or reported by the endpoint for half; --anyway"),
+    ],
+    ids=["both reported", "both counted", "a score", "a time", "prompts", "responses", "some reported"],
+)
+def test_tokens_that_are_counted_in_different_ways_are_not_compared(
+    against: Counted, metric: str, words: str | None, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(here / "counted.sqlite", TOLD, against, count=60, baseline=against.name)
+    command = ["compare", "counted.sqlite", "-m", metric]
+    [line] = told(capsys, *command)["comparisons"]
+    assert (line["verdict"] == "incomparable") == (words is not None)
+    if words is not None:
+        assert words in line["sentence"]
+        assert told(capsys, *command, "--anyway")["comparisons"][0]["verdict"] != "incomparable"
+        assert execute([*command, "--gate", f"{metric}:max-rise=1"]) == 2
+        assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_front_goes_by_what_is_counted_alike(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, against, measure, unit in (("a", OTHER, "cost", "USD"), ("b", UNTOLD, "latency", "s")):
+        run(here / f"{name}.sqlite", TOLD, against, count=60)
+        front = told(capsys, "compare", f"{name}.sqlite")["front"]
+        assert (front["measure"], front["unit"]) == (measure, unit)
+
+
+def test_money_of_two_currencies_is_not_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("context_bench_cost", reason="prices come from there")
+    for currency in ("EUR", "USD"):
+        prices = {"currency": currency, "m": {"input": 1, "output": 1}}
+        run(here / f"{currency}.sqlite", TOLD, count=60, prices=prices)
+    words = "cost is in USD in USD.sqlite, and in EUR in EUR.sqlite; --anyway"
+    found = told(capsys, "compare", "EUR.sqlite", "USD.sqlite", "-m", "cost", "-m", "right")
+    assert [line["verdict"] for line in found["comparisons"]] == ["incomparable", "inconclusive"]
+    assert words in found["comparisons"][0]["sentence"]
+    found = told(capsys, "compare", "EUR.sqlite", "USD.sqlite", "-m", "right")
+    assert [ratio["ratio"] for ratio in found["ratios"]] == []
+    assert found["front"]["measure"] == "prompt_tokens"
+    assert execute(["baseline", "promote", "EUR.sqlite", "--as", "eur", "--reason", "x"]) == 0
+    assert execute(["compare", "USD.sqlite", "@eur", "--gate", "cost:max-rise=1,vs=@eur"]) == 2
+    assert "cost is in USD in USD.sqlite, and in EUR in" in " ".join(capsys.readouterr().err.split())
+
+
+def test_no_row_passes_by_what_it_costs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(here / "counted.sqlite", TOLD, OTHER, count=60)
+    for metric, ratios in (("right", {"cost_per_pass"}), ("cost", set()), ("prompt_tokens", set())):
+        found = told(capsys, "compare", "counted.sqlite", "-m", metric)["ratios"]
+        assert {ratio["ratio"] for ratio in found} - {"compression"} == ratios
+        assert [ratio["unit"] for ratio in found if ratio["ratio"] == "cost_per_pass"] == ["USD"] * len(ratios)
+
+
 @pytest.mark.parametrize("pairs", [False, True])
 def test_a_gate_on_rows_in_clusters_knows_no_more_than_their_clusters(
     here: Path, capsys: pytest.CaptureFixture[str], pairs: bool

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ import pytest
 
 from context_bench import EvalResult, EvalRow, evaluate
 from context_bench.cli import execute
+from context_bench.console import printable
 from context_bench.errors import ConfigurationError
 from context_bench.records import KeyMeaning
 from context_bench_compare.verdicts import incomparable
@@ -190,6 +192,35 @@ def test_the_trade_off_and_the_ratios_are_those_of_compare(tmp_path: Path) -> No
     for ratio in told.ratios:
         cells = (svg.number(ratio.value), svg.number(ratio.baseline_value), svg.number(ratio.difference, "+"))
         assert "".join(cells) in shown
+
+
+def test_what_a_reader_must_know_beside_the_numbers_stands_below_them(tmp_path: Path) -> None:
+    systems = [Shorter("all", 1), Half("half", 2)]
+    kept = {"progress": False, "run_file": tmp_path / "run.sqlite", "baseline": "all"}
+    found = evaluate(systems, examples(60), [Same()], **kept)
+    page = Page(written(found))
+    notes = [text for attributes, text in page.all("p") if attributes.get("class") == "note"]
+    assert "cost is in USD: as the endpoint reports it" in " ".join(notes)
+    for note in found.notes():
+        is_above = note.startswith("Warning: ") or note in found.completeness.sentences
+        assert (note in notes) == (not is_above), note
+    assert "Cost for each pass in USD" not in page.by_id("tradeoff"), "half has no cost"
+    assert "Score against latency (s)" in page.by_id("tradeoff"), "tokens of two sources are not ranked"
+    systems = [Shorter("all", 1), Shorter("half", 2)]
+    shown = Page(written(evaluate(systems, examples(60), [Same()], **kept | {"run_file": tmp_path / "2.sqlite"})))
+    for words in ("Score against cost (USD)", "Cost for each pass in USD", "mean cost (USD) of a row"):
+        assert words in shown.by_id("tradeoff")
+
+
+def test_the_script_shows_the_same_characters_as_escapes_as_the_console() -> None:
+    """A joiner is a letter of Persian, Hindi and emoji; what turns the direction is not left as it is."""
+    script = (files("context_bench_html") / "static" / "report.js").read_text("utf-8")
+    [odd] = re.findall(r"const ODD = /(\[.*?\])/gu;", script)
+    pattern = re.compile(re.sub(r"\\u\{(\w+)\}", lambda found: f"\\U{found[1]:>08}", odd))
+    letters = [*map(chr, range(0x10000)), *map(chr, range(0xE0000, 0xE0200))]
+    assert [one for one in letters if bool(pattern.match(one)) != (printable(one) != one)] == []
+    for text in ("می‌خواهم", "क्‍ष", "👩‍👧"):
+        assert not pattern.search(text)
 
 
 class Often(Half):

@@ -62,6 +62,7 @@ class Ratio:
         value, baseline_value, difference: The ratios, and what parts them.
         interval: Of the difference; or why there is none.
         rows: Matched rows that have all that is summed.
+        unit: The currency of a cost; empty for tokens.
     """
 
     system: str
@@ -72,6 +73,7 @@ class Ratio:
     difference: float
     interval: Interval | TooFew
     rows: int
+    unit: str = ""
 
 
 def macro_average(

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from context_bench import EvalRow
 from context_bench.errors import ConfigurationError, StoreError, UnknownNameError
-from context_bench.records import passes
+from context_bench.records import REPORTED_CURRENCY, passes
 from context_bench.runs import Run
+from context_bench.tokens import WordTokenizer
 from context_bench_compare.places import example_at, example_place, place_of
 
 HEADLINE = "score"
@@ -58,6 +59,7 @@ class Column:
         directions: Which values are better, by the label of the dataset.
         givers: Id of the evaluator that gives the values, and the key it gives them under, by the label of the dataset; ``*``
             for an id that nobody knows.
+        units: In words, what the values are in; empty for a score, several where not all tokens are counted alike.
     """
 
     run: Run
@@ -73,6 +75,7 @@ class Column:
     lower: tuple[int, ...] = ()
     directions: Mapping[str, str] = Factory(dict)
     givers: Mapping[str, tuple[str, str]] = Factory(dict)
+    units: frozenset[str] = frozenset()
 
     def passed(self, threshold: float) -> Column:
         """Return the column that says of each row whether it passes, 1.0 or 0.0; more of that is better."""
@@ -119,6 +122,8 @@ def read_columns(
     every = tuple(dict.fromkeys((*metrics, *besides)))
     directions: dict[str, dict[str, str]] = {}
     givers: dict[str, dict[str, tuple[str, str]]] = {}
+    units: dict[tuple[str, str], set[str]] = {}
+    unit_of = {metric: _units_of(run, metric) for metric in every if metric in MEASURES}
     for row in told_of(run, run.rows()):
         place = place_of(row.dataset_number, row.position, row.sample)
         if until is not None and place >= until:
@@ -134,6 +139,8 @@ def read_columns(
                 unknown[row.system, metric] += not row.failed
             else:
                 read.setdefault((row.system, metric), _Growing()).add(place, value, not row.failed, label)
+                if measure:
+                    units.setdefault((row.system, metric), set()).add(unit_of[metric](row))
                 told = directions.setdefault(metric, {})
                 if row.dataset not in told:
                     told[row.dataset] = "lower" if metric in MEASURES else row.better(metric)
@@ -152,9 +159,28 @@ def read_columns(
             lower=tuple(names[label] for label, better in directions[metric].items() if better == "lower"),
             directions=directions[metric],
             givers=givers[metric],
+            units=frozenset(units.get((system, metric), ())),
         )
         for (system, metric), column in read.items()
     }
+
+
+def currency_of(run: Run) -> str:
+    """Return what the money of a run is in: that of its prices, else that in which endpoints report."""
+    billed = (system["description"].get("billing", {}) for system in run.systems)
+    return next((str(bill["currency"]) for bill in billed if "currency" in bill), REPORTED_CURRENCY)
+
+
+def _units_of(run: Run, measure: str) -> Callable[[EvalRow], str]:
+    """Return a function that says in words what a row's value of a measure is in."""
+    if measure in ("cost", "latency"):
+        unit = f"in {currency_of(run)}" if measure == "cost" else "in seconds"
+        return lambda row: unit
+    counted = f"counted by {run.request.get('tokenizer', WordTokenizer.name)}"
+    part = {"prompt_tokens": "input_tokens", "response_tokens": "output_tokens"}.get(measure)
+    if part is None:
+        return lambda row: counted
+    return lambda row: counted if getattr(row.usage, part, None) is None else "reported by the endpoint"
 
 
 def _giver(run: Run, row: EvalRow, metric: str) -> tuple[str, str]:

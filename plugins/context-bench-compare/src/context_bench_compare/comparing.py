@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
 from context_bench_compare.averages import RATIOS, Macro, Ratio, macro_average, ratio_between
-from context_bench_compare.columns import MEASURES, Column, read_columns
+from context_bench_compare.columns import MEASURES, Column, currency_of, read_columns
 from context_bench_compare.entrants import Entrant, contestants, difference_between, paired_baseline, scored_otherwise
 from context_bench_compare.matching import clusters_of, in_common, paired, places_of, values_at
 from context_bench_compare.pareto import Front, front_of
@@ -166,12 +166,14 @@ def _ratios(
 ) -> Iterator[Ratio]:
     for one in entrants:
         for name, parts in RATIOS.items() if one is not against else ():
+            if parts[1] == "pass" and metric in MEASURES:  # no row passes by what it costs
+                continue
             found = [
                 _column(columns, who, metric if part == "pass" else part) for who in (one, against) for part in parts
             ]
-            if any(column is None for column in found):
-                continue
             known = [column for column in found if column is not None]
+            if len(known) < len(found) or not all(map(_are_alike, zip(known, known[2:]))):
+                continue
             if parts[1] == "pass":
                 known = [column.passed(rules.threshold) if place % 2 else column for place, column in enumerate(known)]
             places = [places_of(column, one.run is not against.run) for column in known]
@@ -183,15 +185,18 @@ def _ratios(
             judged_by = evolve(rules, better="higher", threshold=0.5)
             ratio = ratio_between((one.name, against.name), name, values, clusters, judged_by)
             if ratio is not None:
-                yield ratio
+                yield evolve(ratio, unit=currency_of(one.run) if parts[0] == "cost" else "")
+
+
+def _are_alike(columns: Sequence[Column]) -> bool:
+    """Return whether the values of all columns are in one unit, and counted alike."""
+    return len(frozenset[str]().union(*(column.units for column in columns))) <= 1
 
 
 def _front(
     entrants: Sequence[Entrant], columns: Columns, metric: str, rules: Rules, cluster: str | None
 ) -> Front | None:
-    measure = next(
-        (name for name in COSTS if name != metric and all(_column(columns, one, name) for one in entrants)), None
-    )
+    measure = next((name for name in COSTS if name != metric and _has_all(entrants, columns, name)), None)
     if measure is None or len(entrants) < 2:
         return None
     scored = [column for one in entrants if (column := _column(columns, one, metric))]
@@ -207,7 +212,14 @@ def _front(
         return None
     clusters = clusters_of(scored[0].run, scored[0].places[at[0]], cluster)
     points = front_of([one.name for one in entrants], scores, costs, scored[0].better, clusters, rules.seed)
-    return Front(metric, measure, len(shared), points, scored[0].better, known)
+    unit = {"cost": currency_of(entrants[0].run), "latency": "s"}.get(measure, "")
+    return Front(metric, measure, len(shared), points, scored[0].better, known, unit)
+
+
+def _has_all(entrants: Sequence[Entrant], columns: Columns, measure: str) -> bool:
+    """Return whether a measure is known of all systems, and of all in one unit."""
+    found = [column for one in entrants if (column := _column(columns, one, measure))]
+    return len(found) == len(entrants) and _are_alike(found)
 
 
 def _compared(

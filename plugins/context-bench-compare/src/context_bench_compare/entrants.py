@@ -108,6 +108,14 @@ def difference_between(one: Entrant, against: Entrant, ours: Column, theirs: Col
 
     Of the evaluators only those count that give these values; where nobody knows which, all do.
     """
+    if ours.metric in MEASURES and len(ours.units | theirs.units) > 1:
+        own, other = (" or ".join(sorted(column.units)) for column in (ours, theirs))
+        names = (
+            (f"for {one.name}", f"for {against.name}")
+            if one.run is against.run
+            else (f"in {one.run.path}", f"in {against.run.path}")
+        )
+        return f"{ours.metric} is {own} {names[0]}, and {other} {names[1]}; --anyway compares them all the same"
     if one.run is against.run or ours.metric in MEASURES:
         return None
     for label in ours.givers.keys() & theirs.givers.keys():

@@ -12,10 +12,9 @@ from attrs import evolve
 
 from context_bench import EvalRow
 from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.records import REPORTED_CURRENCY
 from context_bench.runs import Run, open_run
 from context_bench_compare.baselines import BASELINES, find_baseline
-from context_bench_compare.columns import ANY_KEY, HEADLINE, MEASURES, Column, read_columns, threshold_of
+from context_bench_compare.columns import ANY_KEY, HEADLINE, MEASURES, Column, currency_of, read_columns, threshold_of
 from context_bench_compare.entrants import Entrant, baseline_of, difference_between, entrants_of
 from context_bench_compare.gates import MET, MISSED, OPEN, TIMES, Gate, Outcome, judge_difference, judge_value
 from context_bench_compare.intervals import (
@@ -107,15 +106,20 @@ def judge(
             elif gate.against is None:
                 assert against is not None
                 theirs = _column(columns, against, gate, threshold)
+                _require_alike(gate, against.name, None if anyway else difference_between(one, against, ours, theirs))
                 outcomes.append(_against(name, gate, ours, theirs, cluster, growing))
             else:
                 with open_run(find_baseline(gate.against, folder)) as other:
                     theirs = _theirs(other, one, gate, threshold)
                     why = difference_between(one, Entrant(theirs.system, other, theirs.system), ours, theirs)
-                    if why is not None and not anyway:
-                        raise ConfigurationError(f"The gate {gate} cannot be judged against {gate.against}: {why}.")
+                    _require_alike(gate, gate.against, None if anyway else why)
                     outcomes.append(_against(name, gate, ours, theirs, cluster, growing))
     return outcomes
+
+
+def _require_alike(gate: Gate, against: str, why: str | None) -> None:
+    if why is not None:
+        raise ConfigurationError(f"The gate {gate} cannot be judged against {against}: {why}.")
 
 
 def require_judgeable(run: Run, gates: Sequence[Gate], row: EvalRow) -> None:
@@ -202,8 +206,7 @@ def _valued(name: Gate, gate: Gate, column: Column, cluster: str | None, growing
 def _unit_of(gate: Gate, run: Run) -> str:
     """Return what the values of a gate are told in; empty for a score."""
     if gate.metric == "cost":
-        billed = (system["description"].get("billing", {}) for system in run.systems)
-        return next((str(bill["currency"]) for bill in billed if "currency" in bill), REPORTED_CURRENCY)
+        return currency_of(run)
     return "s" if gate.metric in TIMES else "tokens" if gate.metric in MEASURES else ""
 
 

@@ -46,6 +46,7 @@ class Front:
         points: The systems.
         better: Which score is better, ``"higher"`` or ``"lower"``; less cost always is.
         cost_rows: Those of them of which all systems have a cost.
+        unit: What the measure is told in; empty for tokens.
     """
 
     metric: str
@@ -54,11 +55,7 @@ class Front:
     points: tuple[Point, ...]
     better: str = "higher"
     cost_rows: int = 0
-
-    @property
-    def unit(self) -> str:
-        """What the measure is told in; empty where nobody says it."""
-        return _UNITS.get(self.measure, "")
+    unit: str = ""
 
     @property
     def extent(self) -> str:
@@ -72,9 +69,6 @@ class Front:
     def name(self) -> str:
         """The measure as a phrase."""
         return self.measure.replace("_", " ")
-
-
-_UNITS = {"latency": "s"}
 
 
 def front_of(

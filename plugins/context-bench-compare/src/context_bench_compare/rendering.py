@@ -98,8 +98,9 @@ def more_sentences(found: Overview) -> list[str]:
             else ratio.interval.told
         )
         told.append(
-            f"{RATIO_NAMES[ratio.name]}: {ratio.system} {_number(ratio.value)}, {ratio.baseline} "
-            f"{_number(ratio.baseline_value)}; {_number(ratio.difference, '+')} ({shown}), over {ratio.rows:,} rows."
+            f"{RATIO_NAMES[ratio.name]}{ratio.unit and f' in {ratio.unit}'}: {ratio.system} {_number(ratio.value)}, "
+            f"{ratio.baseline} {_number(ratio.baseline_value)}; {_number(ratio.difference, '+')} ({shown}), "
+            f"over {ratio.rows:,} rows."
         )
     if found.front is not None:
         unit = found.front.unit and f" {found.front.unit}"
@@ -136,6 +137,7 @@ def more_to_dict(found: Overview) -> dict[str, Any]:
             "difference": _finite(one.difference),
             "interval": interval_to_dict(one.interval),
             "rows": one.rows,
+            "unit": one.unit,
         }
         for one in found.ratios
     ]
@@ -156,6 +158,7 @@ def more_to_dict(found: Overview) -> dict[str, Any]:
             "measure": found.front.measure,
             "rows": found.front.rows,
             "cost_rows": found.front.cost_rows,
+            "unit": found.front.unit,
             "points": points,
         }
     return {"ratios": ratios, "front": front}

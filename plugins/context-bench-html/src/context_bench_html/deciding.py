@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from context_bench.records import passes
 from context_bench_compare.averages import RATIOS, Ratio, ratio_between
-from context_bench_compare.columns import threshold_of
+from context_bench_compare.columns import currency_of, threshold_of
 from context_bench_compare.comparing import COSTS
 from context_bench_compare.intervals import Interval
 from context_bench_compare.matching import clusters_of
@@ -140,7 +140,8 @@ def _values(cells: Cells, key: str | None) -> Floats:
 def trade(found: SideBySide, run: Any = None) -> Trade:
     """Return what the systems give for what they take, by the rows that all of them have."""
     clusters, rules = _clusters(found, run), evolve(_rules("higher", run), threshold=0.5)
-    ratios = []
+    currency = "" if run is None else currency_of(run)
+    ratios: list[Ratio] = []
     for _, cells in found.others() if found.baseline is not None else ():
         for name, parts in RATIOS.items():
             who = (cells, found.cells[found.baseline or 0])
@@ -150,22 +151,26 @@ def trade(found: SideBySide, run: Any = None) -> Trade:
             known = ~np.isnan(both).any(axis=0)
             names = (cells.label, found.cells[found.baseline or 0].label)
             own = None if clusters is None else clusters[known]
-            ratios.append(ratio_between(names, name, [column[known] for column in both], own, rules))
-    return Trade(_front(found, clusters), tuple(ratio for ratio in ratios if ratio is not None))
+            ratio = ratio_between(names, name, [column[known] for column in both], own, rules)
+            ratios += [] if ratio is None else [evolve(ratio, unit=currency if parts[0] == "cost" else "")]
+    return Trade(_front(found, clusters, currency), tuple(ratios))
 
 
-def _front(found: SideBySide, clusters: NDArray[np.int64] | None) -> Front | None:
+def _front(found: SideBySide, clusters: NDArray[np.int64] | None, currency: str) -> Front | None:
     scored = [cells for cells in found.competing if any(value is not None for value in cells.values)]
     scores = [_measured(cells, "pass") for cells in scored]
     valued = ~np.isnan(scores).any(axis=0) if scored else np.zeros(0, dtype=bool)
+    units = {"cost": currency, "latency": "s"}
     for measure in COSTS if len(scored) > 1 and found.better in ("higher", "lower") else ():
+        if measure == "prompt_tokens" and len(set[str]().union(*(cells.counted for cells in scored))) > 1:
+            continue  # counts from different sources are not ranked
         costs = [_measured(cells, measure)[valued] for cells in scored]
         known = int(np.isfinite(costs).all(axis=0).sum())
         if known:
             own = None if clusters is None else clusters[valued]
             names = [cells.label for cells in scored]
             points = front_of(names, [column[valued] for column in scores], costs, found.better, own)
-            return Front("score", measure, int(valued.sum()), points, found.better, known)
+            return Front("score", measure, int(valued.sum()), points, found.better, known, units.get(measure, ""))
     return None
 
 

@@ -61,6 +61,7 @@ def report_page(
         "decision": decision,
         "baseline": None if found.baseline is None else found.cells[found.baseline].label,
         "tables": main_tables(result),
+        "notes": _notes(result),
         "scores": score_table(result),
         "charts": _charts(found, decision),
         "trade": trade(found, run),
@@ -137,6 +138,12 @@ def provenance_of(result: Any) -> list[tuple[str, str]]:
         ("python", provenance.get("python")),
     ]
     return [(name, str(value)) for name, value in told if value not in (None, "")]
+
+
+def _notes(result: Any) -> list[str]:
+    """Return what a reader must know beside the numbers; how complete they are and warnings stand above them."""
+    above = {*result.completeness.sentences, *(f"Warning: {line}" for line in result.warnings)}
+    return [note for note in result.notes() if note not in above]
 
 
 def _charts(found: SideBySide, decision: Decision) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class Cells:
         digests: Stands for the whole response.
         scores: The same as ``values`` for each score key.
         broken: Line and row of those with errors, without their texts.
+        counted: Who counted the prompt tokens: the endpoint, core, or both.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Cells:
     digests: list[bytes | None] = field(factory=list)
     scores: dict[str, list[float | None]] = field(factory=dict)
     broken: list[tuple[int, EvalRow]] = field(factory=list)
+    counted: set[str] = field(factory=set)
 
     def put(self, line: int, index: int, row: EvalRow, excerpt: int) -> None:
         """Take what a row says."""
@@ -64,6 +66,8 @@ class Cells:
         _put(self.latency, line, row.latency if is_measured else None)
         _put(self.cost, line, row.cost)
         _put(self.prompt_tokens, line, None if row.failed else row.prompt_tokens)
+        if not row.failed and row.prompt_tokens is not None:
+            self.counted.add("core" if row.reported_tokens is None else "endpoint")
         _put(self.input_tokens, line, MEASURES["input_tokens"](row))
         _put(self.output_tokens, line, MEASURES["output_tokens"](row))
         _put(self.responses, line, None if response is None else excerpt_of(response, excerpt))

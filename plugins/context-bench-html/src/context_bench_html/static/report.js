@@ -5,8 +5,8 @@
   const place = document.getElementById("explorer");
   const data = JSON.parse(document.getElementById("rows-data").textContent);
   const size = data.id.length, bits = data.bits, against = data.baseline;
-  const ODD = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-  const visible = text => String(text).replace(ODD, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+  const ODD = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufdd0-\ufdef\ud800-\udfff\u{e0000}-\u{e007f}]/gu;  // as context_bench.console
+  const visible = text => String(text).replace(ODD, c => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
   const make = (tag, attributes, ...children) => {
     const one = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {}))
@@ -63,6 +63,7 @@
   const grid = make("div", { class: "grid", role: "grid", "aria-labelledby": "rows-heading", "aria-colcount": String(columns.length) },
     make("div", { role: "rowgroup" }, head), viewport);
   head.style.gridTemplateColumns = template;
+  head.style.minWidth = viewport.style.minWidth = columns.reduce((sum, column) => sum + parseInt(column.width.match(/\d+/)[0]) + 10, 30) + "px";  // what does not fit is scrolled to
   for (const column of columns)
     head.append(make("span", { role: "columnheader", "aria-sort": "none" }, make("button", { type: "button", title: "Sort by " + column.name,
       onclick: () => { wanted.descending = wanted.column === column && !wanted.descending; wanted.column = column; refresh(); } }, column.name)));
