@@ -94,3 +94,18 @@ def test_a_line_of_a_million_letters_is_parted_in_one_pass(unit: str) -> None:
     """A search that began anew at each piece and went on to the end of the line took minutes."""
     line = unit * (1_000_000 // len(unit)) + "y"
     assert sum(map(tokens_of, pieces(line))) == tokens_of(line)
+
+
+@pytest.mark.parametrize("kept_turn", [0, 1])
+def test_a_call_stays_with_its_own_result_where_ids_come_again(kept_turn: int) -> None:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "why does it fail?"}]
+    for turn in range(2):
+        made = {"id": "call_0", "name": "look", "arguments": json.dumps({"at": f"part {turn}"})}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [made]})
+        messages.append({"role": "tool", "tool_call_id": "call_0", "content": LINES[turn]})
+    region = (1, 5)
+    found = region_of(messages, region, [])
+    kept = frozenset(
+        number for number, unit in enumerate(found.units) if unit.message in (2 * kept_turn + 1, 2 * kept_turn + 2)
+    )
+    assert kept_messages(messages, region, found, kept) == messages[2 * kept_turn + 1 : 2 * kept_turn + 3]

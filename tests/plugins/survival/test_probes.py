@@ -99,6 +99,21 @@ def test_a_probe_says_where_its_answer_stood() -> None:
     assert (probe.kind, probe.role, probe.message, probe.needed) == ("number", "tool", 2, False)
 
 
+def test_a_result_is_of_the_call_in_front_of_it_where_ids_come_again() -> None:
+    messages, region = session(
+        "the build server listens on port 8443 since monday", "the mirror answers in 917 seconds today"
+    )
+    for message in messages:
+        for call in message.get("tool_calls", ()):
+            call["id"] = "call_0"
+        if message["role"] == "tool":
+            message["tool_call_id"] = "call_0"
+    assert [probe.question.partition(":")[0] for probe in probes(messages, region)] == [
+        "Result of read(path=filea)",
+        "Result of read(path=fileb)",
+    ]
+
+
 def test_what_the_agent_used_afterwards_is_needed() -> None:
     text = "the build server listens on port 8443 since monday"
     assert asked(text, future=("curl localhost:8443/health",))[0].needed

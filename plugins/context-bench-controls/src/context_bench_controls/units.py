@@ -143,19 +143,22 @@ def kept_messages(
         kept: Those that stay.
     """
     lines: dict[int, list[str]] = {}
-    calls = {one["id"] for message in messages[: region[0]] for one in message.get("tool_calls") or ()}
+    chosen: set[tuple[int, str]] = set()
     for number, unit in enumerate(found.units):
         if number in kept and unit.call is None:
             lines.setdefault(unit.message, []).append(unit.text)
         elif number in kept and unit.call is not None:
-            calls.add(unit.call)
+            chosen.add((unit.message, unit.call))
+    stays = {one["id"]: True for message in messages[: region[0]] for one in message.get("tool_calls") or ()}
     left = []
     for number in range(*region):
         message = {**messages[number], "content": "\n".join(lines.get(number, ()))}
-        made = [one for one in message.get("tool_calls") or () if one["id"] in calls]
-        if message.pop("tool_calls", None) and made:
+        asked = message.pop("tool_calls", None) or ()
+        stays.update((one["id"], (number, one["id"]) in chosen) for one in asked)  # an id may come again
+        made = [one for one in asked if stays[one["id"]]]
+        if made:
             message["tool_calls"] = made
-        if message["content"] or made or (message["role"] == "tool" and message.get("tool_call_id") in calls):
+        if message["content"] or made or (message["role"] == "tool" and stays.get(message.get("tool_call_id", ""))):
             left.append(message)
     return left
 

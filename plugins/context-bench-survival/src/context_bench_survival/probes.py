@@ -151,12 +151,13 @@ def _chosen(found: list[Probe], most: int | None, seed: int) -> list[Probe]:
 
 
 def _anchors(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return for each message the words that say where its lines come from."""
-    calls = {one["id"]: one for message in messages for one in message.get("tool_calls", ())}
+    """Return for each message the words that say where its lines come from; ids of calls may come again."""
+    calls: dict[str, Mapping[str, Any]] = {}
     found = []
     for message in messages:
+        calls.update((one["id"], one) for one in message.get("tool_calls", ()))
         if message["role"] == "tool":
-            made = calls.get(message.get("tool_call_id"))
+            made = calls.get(str(message.get("tool_call_id")))
             found.append(f"Result of {made['name']}({_short(made['arguments'])})" if made else "Result of a tool")
         else:
             found.append(
