@@ -82,6 +82,18 @@ WRAPPINGS: dict[str, str] = {
         f"```python\n{FUNCTION.rstrip()}```\nTests:\n```python\nimport pytest\n```"
     ),
     "an attempt before it": f"```python\n{NAIVE}```\nThis is wrong. Better:\n```python\n{FUNCTION}```",
+    "tests that import it behind it": f"```python\n{FUNCTION}```\n```python\nfrom sums import add\nassert add(1, 2) == 3\n```",
+    "tests that import it and another package": f"```python\n{FUNCTION}```\n```python\nimport pytest\nfrom x import add\n```",
+    "what is to be filled in behind it": (
+        f"```python\n{FUNCTION}```\nBegin with\n```python\ndef add(a, b):\n    raise NotImplementedError('you')\n```"
+    ),
+    "an outline behind it": f"```python\n{FUNCTION}```\nSo:\n```python\ndef add(a, b):\n    c = a\n    ...\n    return c\n```",
+    "the beginning of it behind it": (
+        f"```python\n{FUNCTION}```\nIt looks at `a`:\n```python\ndef add(a, b):\n    if a:\n        ...\n```"
+    ),
+    "a function that prints behind it": (
+        f"```python\n{FUNCTION}```\nOr print:\n```python\ndef add(a, b):\n    print(a + b)\n```"
+    ),
     "a stub behind it": f"```python\n{FUNCTION}```\nIts signature is\n```python\ndef add(a, b):\n    ...\n```",
 }
 
@@ -153,6 +165,30 @@ def test_every_humaneval_solution_is_found_whole(form: str, humaneval: list[Row]
         fit = find_solution(answer, Problem(prompt, frozenset({name})))
         assert fit is not None, row["task_id"]
         assert function_of(fit.sources, name) == function_of((prompt + body,), name), row["task_id"]
+
+
+LAST = {
+    "a better attempt": (NAIVE, "def add(a, b):\n    return b\n"),
+    "dots that stand for nothing to do": (NAIVE, "def add(a, b):\n    if not b:\n        ...\n    return a + b\n"),
+    "an error of its own": (NAIVE, "def add(a, b):\n    raise ValueError(a)\n"),
+    "a generator": (NAIVE, "def add(a, b):\n    yield a + b\n"),
+    "a lambda": (NAIVE, "add = lambda a, b: a + b\n"),
+    "a class": (NAIVE, "class add(int):\n    def __new__(cls, a, b):\n        return a + b\n"),
+    "one of two that give nothing back": ("def add(a, b):\n    a += b\n", "def add(a, b):\n    a.append(b)\n"),
+    "an import alone": ("import math\n", "from operator import add\n"),
+    "an overload": (NAIVE, "def add(a: int, b: int) -> int: ...\ndef add(a, b):\n    return b\n"),
+    "a definition that may be imported": (
+        NAIVE,
+        "try:\n    from x import add\nexcept ImportError:\n    def add(a, b):\n        return b\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "last"), LAST.values(), ids=LAST.keys())
+def test_of_two_blocks_the_last_counts_that_is(first: str, last: str) -> None:
+    fit = find_solution(f"```python\n{first}```\nBetter:\n```python\n{last}```\n", NO_PROMPT)
+    assert fit is not None
+    assert fit.sources[-1] == last
 
 
 HALVES = {

@@ -41,7 +41,8 @@ def find_solution(response: str, problem: Problem) -> Fit | None:
 
     A response that is code as it stands is taken as it stands. Otherwise the code is what is marked: between [BEGIN] and
     [DONE], [PYTHON] and [/PYTHON], or in fences. Of several blocks the last one counts that defines what the tests call;
-    imports and helpers that it lacks come from the others. Without marks, code is looked for between the words. Code that a page,
+    imports and helpers that it lacks come from the others; one that imports it, gives nothing back or leaves something out counts
+    only where no other does. Without marks, code is looked for between the words. Code that a page,
     a mail, an object of JSON or an editor wrapped is looked for without that, where the text itself holds none.
 
     >>> problem = Problem("def add(a, b):\\n", frozenset({"add"}))
@@ -90,8 +91,8 @@ def _fenced(text: str, problem: Problem) -> Fit | None:
 
 
 def _last_functions(texts: list[str], problem: Problem) -> Fit | None:
-    for index in reversed(range(len(texts))):
-        fit = fit_functions(texts[index], problem)
+    for index, must_be_whole in ((index, whole) for whole in (True, False) for index in reversed(range(len(texts)))):
+        fit = fit_functions(texts[index], problem, must_be_whole)
         if fit:
             return _with_helpers(fit, texts[index], [*reversed(texts[:index]), *texts[index + 1 :]], problem)
     return None

@@ -33,11 +33,22 @@ class Fit(NamedTuple):
     sources: tuple[str, ...]
 
 
-def fit_functions(code: str, problem: Problem) -> Fit | None:
-    """The code as whole functions behind the prompt's imports and helpers; None if it defines nothing that is called."""
+def fit_functions(code: str, problem: Problem, must_be_whole: bool = False) -> Fit | None:
+    """The code as whole functions behind the prompt's imports and helpers; None if it defines nothing that is called.
+
+    Args:
+        code: The code.
+        problem: What it has to fit.
+        must_be_whole: Whether an import will not do, nor a function that gives nothing back or leaves something out.
+    """
     code = outdented(code)
     tree = parse(code)
     if tree is None or not defined_names(tree, with_stubs=False) & problem.names or _begins_with_talk(tree.body):
+        return None
+    if (
+        must_be_whole
+        and not {name for each in tree.body if _is_whole(each) for name in bound_names(each)} & problem.names
+    ):
         return None
     if not compiles(code):
         return None  # a body may assign to a variable with the function's name, and has a return that does not compile
@@ -213,6 +224,25 @@ def _is_stub(body: list[ast.stmt]) -> bool:
         or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
         for statement in body
     )
+
+
+def _is_whole(statement: ast.stmt) -> bool:
+    """Whether a statement defines something itself, and not an outline of it."""
+    if isinstance(statement, Function):
+        return _returns(statement.body) and not _is_outline(statement.body)
+    if isinstance(statement, ast.ClassDef):
+        return not _is_stub(statement.body)
+    return not isinstance(statement, (ast.Import, ast.ImportFrom))
+
+
+def _is_outline(body: list[ast.stmt]) -> bool:
+    """Whether a body is for others to fill in: it leaves out a statement among others, or only says that it does nothing yet."""
+    if isinstance(body[-1], ast.Raise) and _is_stub(body[:-1]):
+        return any(isinstance(node, ast.Name) and node.id == "NotImplementedError" for node in ast.walk(body[-1]))
+    is_left_out = [
+        isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and each.value.value is ... for each in body
+    ]
+    return any(is_left_out) and not all(is_left_out)
 
 
 def _returns(body: list[ast.stmt]) -> bool:
