@@ -142,6 +142,26 @@ def test_a_history_that_a_rollout_holds_is_that_history(tmp_path: Path) -> None:
     assert rollout(tmp_path, ("user", "a"), ("compacted", "s"), ("assistant", "next"), replacement=held) == [["s"]]
 
 
+def test_a_summary_that_is_encrypted_leaves_no_older_one_in_its_place(tmp_path: Path) -> None:
+    """The provider wrote it: what the agent went on with cannot be told, and is not what it had before."""
+    lines = [
+        {"type": "response_item", "payload": item("message", *one)} for one in [("user", "do it"), ("assistant", "a")]
+    ]
+    lines.append({"type": "compacted", "payload": {"message": "so far"}})
+    lines += [
+        {"type": "response_item", "payload": item("message", *one)} for one in [("assistant", "b"), ("user", "c")]
+    ]
+    kept = [item("message", "user", "c"), {"type": "compaction", "encrypted_content": "x"}]
+    lines.append({"type": "compacted", "payload": {"message": "", "replacement_history": kept}})
+    lines += [{"type": "response_item", "payload": item("message", "assistant", "d")}]
+    file = tmp_path / "rollout.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    first, second = sessions(path=str(file), cuts=["compaction"], min_tokens=0)
+    assert [message["content"] for message in Recorded().process(first)["messages"]] == ["do it", "so far"]
+    assert second["recorded_compaction"] is None
+    assert "messages" not in Recorded().process(second)
+
+
 @pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
 @pytest.mark.one_python
 def test_the_compactions_of_a_real_session_keep_little() -> None:

@@ -197,9 +197,9 @@ def next_action(message: Message) -> dict[str, Any]:
 
 
 def _recorded(session: Session, cut: Cut) -> dict[str, Any] | None:
-    """Return the compaction that the agent really made last before the cut, None when it made none."""
+    """Return the compaction that the agent really made last before the cut, or None: there is none, or none to be read."""
     made = [one for one in session.compactions if one.at <= cut.at]
-    if not made:
+    if not made or not made[-1].summary:
         return None
     last = made[-1]
     whole = {"replacement": list(last.replacement)} if last.replacement else {}

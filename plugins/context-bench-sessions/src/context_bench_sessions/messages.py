@@ -28,7 +28,7 @@ class Compaction:
 
     Attributes:
         at: Index of the first message that was written after it.
-        summary: Text that took the place of what was dropped.
+        summary: Text that took the place of what was dropped; empty where the file holds none that can be read.
         first_kept: Index of the first message that was kept as it was.
         replacement: The whole history that the agent went on with, where the file holds it: messages that it kept, and the
             summary among them; empty where the summary alone took the place.

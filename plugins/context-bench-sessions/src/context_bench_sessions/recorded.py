@@ -24,7 +24,7 @@ class Recorded:
         """Return the messages as the agent left them when it compacted."""
         made = example.get("recorded_compaction")
         if not made:
-            return {"compression": {"note": "the agent made no compaction before this cut"}}
+            return {"compression": {"note": "the agent made no compaction before this cut that can be read"}}
         messages = list(example["messages"])
         head_end = int((example.get("head") or (0, 0))[1])
         kept = messages[max(head_end, int(made["first_kept"])) :]

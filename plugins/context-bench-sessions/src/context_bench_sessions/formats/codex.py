@@ -1,7 +1,8 @@
 """Codex's rollout files: ``response_item`` is what the model saw and said; ``compacted`` begins its history anew.
 
-Turns that the user took back stay in the file; a later ``thread_rolled_back`` says how many of the last ones they are. Files of
-2025's first versions hold the items themselves, without an envelope.
+A summary that the provider wrote is encrypted: it is none that can be read. Turns that the user took back stay in the file; a
+later ``thread_rolled_back`` says how many of the last ones they are. Files of 2025's first versions hold the items themselves,
+without an envelope.
 """
 
 from __future__ import annotations
@@ -51,12 +52,13 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             del messages[start:]
             compactions = [made for made in compactions if made.at <= start]
         elif item.get("type") == "compacted":
-            summary = text_of(payload.get("message"))
-            if summary:
+            summary, history = text_of(payload.get("message")), payload.get("replacement_history")
+            if history is not None or summary:
                 replacement: list[Message] = []
-                for one in payload.get("replacement_history") or ():
+                for one in history or ():
                     _add(replacement, one)
-                replacement = replacement or _kept(messages, compactions, summary)
+                if history is None:
+                    replacement = _kept(messages, compactions, summary)
                 compactions.append(Compaction(len(messages), summary, len(messages), replacement))
         elif item.get("type") == "response_item":
             _add(messages, payload)
