@@ -76,6 +76,25 @@ _RULED_OUT = re.compile(  # "a 5 would be too generous", "a 3 is too low and a 5
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_SENTENCE = re.compile(r"[.!?]\s|\n")
+_IT = r"(?:it|they|he|she|there|this|the (?:response|answer|model|assistant|summary|output|text|reply|author|writer))"
+# "if it had cited sources", "had it been shorter"; not "if I had to choose", "if it were up to me"
+_UNREAL = re.compile(
+    rf"\b(?:if {_IT}(?: (?!not\b)[a-z]+)?? (?:had|hadn't|were|weren't|did|didn't|could)\b(?! up to)|had {_IT} )",
+    re.IGNORECASE,
+)
+_MENDED = re.compile(
+    r"\bif (?:(?:it|they|this|that|these|those|the [a-z]+|all) )?(?:(?:is|are|was|were|gets?) )?"
+    r"(?:fixed|corrected|improved|revised|addressed|resolved)\b",
+    re.IGNORECASE,
+)
+_WOULD = re.compile(r"\bwould\b|'d\b", re.IGNORECASE)
+_ANOTHER = re.compile(  # "to earn a 5, it must", "the reference answer deserves a 5"
+    r"\A\W*to (?:earn|merit|deserve|warrant|get|reach|achieve|receive|score)\b"
+    r"|\b(?:reference|gold|ideal|previous|baseline) (?:answer|response|one|solution|summary|output|model)s? (?:would |also )?"
+    r"(?:deserve|get|score|earn|receive|merit|rate)s?\b",
+    re.IGNORECASE,
+)
 _ANYTHING = re.compile("")
 
 
@@ -110,8 +129,17 @@ class Form:
             return False
         if self.may_be_hedged:
             return True
-        hedged = _HEDGE.search(_REASON.sub("", _CLAUSE.split(mention.lead)[-1]))
-        return not hedged and not _RULED_OUT.match(mention.tail)
+        clause = _REASON.sub("", _CLAUSE.split(mention.lead)[-1])
+        hedged = _HEDGE.search(clause) or _ANOTHER.search(clause)
+        return not hedged and not _RULED_OUT.match(mention.tail) and not _is_imagined(mention)
+
+
+def _is_imagined(mention: Mention) -> bool:
+    """Tell whether a rating is one that a better response would get: "if it had cited sources, I would give it a 5"."""
+    before, behind = _SENTENCE.split(mention.lead)[-1], _SENTENCE.split(mention.tail)[0]
+    if _MENDED.search(before) or _MENDED.search(behind):
+        return True
+    return _WOULD.search(before) is not None and (_UNREAL.search(before) or _UNREAL.search(behind)) is not None
 
 
 def _before(pattern: str) -> re.Pattern[str]:
