@@ -503,6 +503,7 @@ def test_the_end_of_a_mean_that_few_rows_leave_open_is_where_rows_can_be_far_off
     assert (up.high, down.low, clustered.high) == (np.inf, -np.inf, np.inf)
     assert (up.rows_for_both, clustered.rows_for_both) == (72, 144)
     assert both == TooFew("60 rows, 72 are needed")
+    assert unbounded_mean_interval(values - 1, np.arange(60) // 2) == TooFew("60 rows, 144 are needed")
     assert isinstance(unbounded_mean_interval(np.tile(values, 2) - 1), Interval)
 
 

@@ -107,6 +107,23 @@ def test_a_p_value_below_what_a_number_holds_is_not_told_as_zero() -> None:
     assert found.sentence.endswith("; p < 1e-300 (McNemar, exact)")
 
 
+@pytest.mark.parametrize(("rows", "can"), [(71, False), (72, True)])
+def test_few_rows_rule_out_no_loss_of_seconds(rows: int, can: bool) -> None:
+    """One very slow row in twenty is missing from 71 rows more often than an interval at 95 % may miss on one side."""
+    theirs = np.random.default_rng(3).lognormal(0, 0.3, rows)
+    pairs = Pairs(theirs, theirs.copy(), range(rows), np.ones(rows, bool), is_measure=True)
+    for margin, word in ((None, "inconclusive"), (5.0, "equivalent" if can else "inconclusive")):
+        found = compare(pairs, Rules(margin=margin, better="lower"))
+        assert found.word == word
+        assert ("72 rows are needed to rule out a loss" in found.sentence) is not can
+    assert (
+        compare(
+            Pairs(theirs / 2, theirs, range(rows), np.ones(rows, bool), is_measure=True), Rules(better="lower")
+        ).word
+        == "better"
+    )
+
+
 def test_a_corrected_p_value_says_for_how_many_comparisons() -> None:
     [first, *_] = corrected([compare(flips(200, 60, 5))] * 3 + [compare(flips(0, 0, 0))], Rules())
     assert "(McNemar, exact, corrected for 3 comparisons)" in first.sentence

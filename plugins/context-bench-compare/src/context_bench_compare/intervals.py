@@ -310,13 +310,13 @@ def unbounded_mean_interval(
         confidence: Share of such intervals that hold the true mean.
     """
     found = any_mean_interval(values, clusters, confidence)
-    units, needed = _units(values, clusters), _rows_beyond(FAR_OFF, confidence)
-    if isinstance(found, TooFew) or units >= needed:
+    needed = rows_for_far_off(len(values), clusters, confidence)
+    if isinstance(found, TooFew) or not needed:
         return found
     is_above, is_below = bool((values > 0).any()), bool((values < 0).any())
     if is_above and is_below:
-        return TooFew(f"{counted(units, 'row' if clusters is None else 'cluster')}, {needed} are needed")
-    return _open_ended(found, "low" if is_below else "high", math.ceil(needed * len(values) / units))
+        return TooFew(f"{counted(len(values), 'row')}, {needed} are needed")
+    return _open_ended(found, "low" if is_below else "high", needed)
 
 
 def measured_difference_interval(
@@ -332,14 +332,20 @@ def measured_difference_interval(
         open_end: ``"low"`` or ``"high"``: towards which side few rows rule out nothing.
     """
     found = difference_interval(differences, clusters, confidence, measured)
-    units, needed = _units(differences, clusters), _rows_beyond(FAR_OFF, confidence)
-    if isinstance(found, TooFew) or units >= needed:
-        return found
-    return _open_ended(found, open_end, math.ceil(needed * len(differences) / units))
+    needed = rows_for_far_off(len(differences), clusters, confidence)
+    return _open_ended(found, open_end, needed) if isinstance(found, Interval) and needed else found
 
 
-def _units(values: Floats, clusters: Clusters | None) -> int:
-    return len(values) if clusters is None else cluster_count(clusters)
+def rows_for_far_off(rows: int, clusters: Clusters | None, confidence: float) -> int:
+    """Return how many rows show one that is far off the others but for the error of one end; 0 where so many are there.
+
+    Args:
+        rows: How many there are.
+        clusters: Number of the cluster of each row, of which as many are needed; None when every row stands alone.
+        confidence: Of the interval that has the end.
+    """
+    units, needed = rows if clusters is None else cluster_count(clusters), _rows_beyond(FAR_OFF, confidence)
+    return 0 if units >= needed else math.ceil(needed * rows / units)
 
 
 def _open_ended(found: Interval, end: str, rows_for_both: int) -> Interval:

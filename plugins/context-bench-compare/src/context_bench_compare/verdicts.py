@@ -26,6 +26,7 @@ from context_bench_compare.intervals import (
     cluster_count,
     difference_interval,
     percent,
+    rows_for_far_off,
 )
 from context_bench_compare.power import Reach, reach_of
 from context_bench_compare.significance import holm, paired_p_value
@@ -147,6 +148,7 @@ class Comparison:
         sentence: The verdict with its reason.
         reach: What the run could have shown, at any error of the test.
         together: How many comparisons were made together: the p-value is corrected for them, the interval is not.
+        rows_to_rule_out: Of a measure such as seconds, how many rows rule out a loss or show an equivalence; 0 where these do.
     """
 
     rows: int
@@ -167,6 +169,7 @@ class Comparison:
     sentence: str = ""
     reach: Reach = Factory(Reach)
     together: int = 1
+    rows_to_rule_out: int = 0
 
 
 _UNDIRECTED = {
@@ -211,6 +214,9 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
         regressed=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passed & ~passing & is_directed)),
         detectable=reach.shows(rules.confidence),
         reach=reach,
+        rows_to_rule_out=rows_for_far_off(len(differences), pairs.clusters, rules.confidence)
+        if pairs.is_measure
+        else 0,
     )
     return judged(found, rules)
 
@@ -247,7 +253,8 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
     if found.together > 1:
         here = f" in this comparison, not in all {found.together} together"
         test += f", corrected for {found.together} comparisons"
-    if rules.margin is not None and -rules.margin <= low and high <= rules.margin:
+    can_rule_out = not found.rows_to_rule_out
+    if can_rule_out and rules.margin is not None and -rules.margin <= low and high <= rules.margin:
         return evolve(found, word=EQUIVALENT, sentence=f"within {rules.margin:.4g} of the baseline{here}: {bounds}")
     if rules.better in _UNDIRECTED:
         return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_UNDIRECTED[rules.better]}")
@@ -255,6 +262,8 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
         word = BETTER if low > 0 else WORSE
         return evolve(found, word=word, sentence=f"{bounds}; {_p_value(found.corrected)} ({test})")
     ruled_out = f"a loss of more than {max(0.0, -low):.4g} is ruled out{here}"
+    if not can_rule_out:
+        ruled_out = f"{found.rows_to_rule_out} rows are needed to rule out a loss"
     if low > 0 or high < 0:  # the exact test asks for more than the interval where few rows flip
         bounds += f", yet {_p_value(found.corrected)} ({test})"
     return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_shown(found)}; {ruled_out}")
