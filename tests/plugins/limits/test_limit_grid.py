@@ -81,6 +81,34 @@ def test_a_window_shorter_than_a_second_is_learned(
     assert found.refused <= 0.03 * found.sent + max(found.burst, 8), found
 
 
+BETWEEN = [(5, 0.5), (25, 0.5), (60, 0.25), (12, 3.0), (30, 7.0), (60, 7.0), (25, 13.0)]
+"""Windows that lie between those that are tried, so that a longer one is found at first."""
+
+
+@pytest.mark.parametrize("latency", [0.02, 3.0])
+@pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
+@pytest.mark.parametrize("says", ["nothing", "Retry-After"])
+@pytest.mark.parametrize(("limit", "window"), BETWEEN)
+def test_a_window_between_those_that_are_tried_is_found(
+    limit: int, window: float, says: str, kind: str, latency: float
+) -> None:
+    """However long answers take: a longer window was believed for eight of them (half of what is allowed, for minutes)."""
+    begins = max(25.0, 6 * window)
+    found = run(
+        Server(limit, window, kind), limit / window, latency, says, settle=begins / window, lasts=begins / window
+    )
+    assert found.share >= 0.78, found
+    assert found.refused <= 0.05 * found.sent + max(found.burst, 8), found
+
+
+def test_a_pause_in_the_middle_of_a_trial_does_not_make_the_window_longer() -> None:
+    """A session may end while it is refused, and go on an hour later."""
+    limiter, server = learning(256), Server(60, 30.0, "fixed")
+    run(server, 2.0, 0.5, "nothing", limiter=limiter)
+    run(server, 2.0, 0.5, "nothing", limiter=limiter, begins=limiter._clock() + 3600.0)
+    assert limiter.learned["window"] == 30.0
+
+
 @pytest.mark.parametrize("latency", [0.1, 2.0, 10.0])
 def test_what_was_found_holds_again_where_more_was_refused_at_once(latency: float) -> None:
     found = run(Server(1000, 10.0, "sliding"), 1.0, latency, "ratelimit", 100)
@@ -98,7 +126,7 @@ def test_a_limit_that_is_used_up_faster_than_answers_tell_of_it_is_learned() -> 
 def test_a_refusal_costs_a_short_window_little(limit: int, latency: float, kind: str) -> None:
     """Now and then more is tried; what that costs is seen in twenty windows."""
     found = run(Server(limit, 1.0, kind), limit, latency, "nothing", lasts=20.0)
-    assert found.share >= 0.945, found
+    assert found.share >= 0.94, found
 
 
 @pytest.mark.parametrize("latency", [0.1, 0.3, 1.0, 2.0, 5.0, 10.0])

@@ -51,6 +51,11 @@ class Pace:
         """What was learned; None where only the user knows, or nobody."""
         return None if self.pace == self._known else self.pace
 
+    @property
+    def has_window(self) -> bool:
+        """Whether a window is known, so that what is sent is not only spread."""
+        return self._limit > 0.0
+
     def wait(self, now: float, amount: float) -> float:
         """Return the seconds until so much may be sent; 0 or less lets it go now."""
         wait = 0.0 if self.pace is None else self._next - now

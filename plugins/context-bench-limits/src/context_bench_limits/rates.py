@@ -12,7 +12,8 @@ little back, and a quiet time gives a little more.
 
 A window may be shorter than a second: one request in 20 ms is how many a server counts 50 a second. So the first trials come
 sooner, and where they leave it open by how much the window is shorter, the pace is sought: twice as much as was kept, until
-one is refused, and then what lies between.
+one is refused, and then what lies between. A longer window may be shorter than it was found, too, by as much as lies between
+the moments at which it was asked whether it is over: once it has held, shorter ones are tried in the same way.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ _FINER = (1.5, 3.0, 4.0, 6.0, 8.0, 12.0, 15.0, 25.0, 40.0, 50.0, 90.0)
 _MANY = 100.0
 _USUAL = (1.0, 10.0, 60.0)
 _LEAST_FREEZE, _SOON, _LONGEST_FREEZE = 0.3, 1.0, 300.0
-_DOUBTFUL, _CLOSE = 3.0, 1.05
-_TRIED, _LEAST_TRIED, _USED = 3.0, 0.3, 0.7
+_DOUBT, _MUCH_DOUBT, _PATIENCE_OF_DOUBT, _LIKELY = 1.4, 3.0, 2.0, 1.6
+_CLOSE, _CLOSE_OF_WINDOW = 1.05, 1.1
+_TRIED, _TRIED_BETWEEN, _LEAST_TRIED, _USED = 3.0, 2.0, 0.3, 0.7
 _NEAR, _STEP, _UNSURE_STEP, _LARGEST_STEP = 0.99, 0.02, 0.08, 0.25
 _QUIET_REQUESTS = 8.0
 _PATIENCE, _LONGEST_PATIENCE, _SHORTEST_PATIENCE = 8.0, 64.0, 2.0
@@ -68,7 +70,8 @@ class Rates:
         self._step, self._patience, self._crept = _STEP, _PATIENCE, 1.0
         self._is_unsure = self._is_beyond = False
         self._is_seeking = False  # a pace between one that was kept and one that was refused
-        self._is_doubtful = False  # the window: it was asked once only whether it was over
+        self._is_doubtful = False  # the window: nobody asked shortly before whether it was over
+        self._doubt = 1.0  # how many times shorter it may be
         self._falls = 0  # since more was given, from a pace that was sought; none while there is no such pace
         self._kept: float | None = None
         self._too_fast: float | None = None
@@ -145,6 +148,8 @@ class Rates:
             if self._is_seeking and self._kept is None:  # even the first pace was too fast: it is another window
                 self._is_seeking, self._window = False, None
                 self._released.clear()
+            elif self._is_seeking_window:
+                self._candidates = [window for window in self._candidates if window >= (self._window or 0.0)]
             elif self._may_be_short:
                 self._candidates = sorted({*_SHORTER, *self._candidates})
             self._freeze(now, asked)
@@ -162,6 +167,11 @@ class Rates:
         if self._window is None:  # one that was refused late has none so short
             return (self._frozen_at or 0.0) - (self._began or 0.0) < WINDOWS[0]
         return self._is_seeking or self._window < WINDOWS[0]
+
+    @property
+    def _is_seeking_window(self) -> bool:
+        """Whether a shorter window is tried, and no pace without one."""
+        return self._is_seeking and self._binding.has_window
 
     @property
     def _cycle(self) -> float:
@@ -182,6 +192,10 @@ class Rates:
             self._candidates = [max(WINDOWS[-1], 2.0 * (now - self._cycle))]
         moment = self._moment(self._candidates[0])
         soon = min(_SOON, _SHORT_SHARE * (self._window or _SOON / _SHORT_SHARE))  # a second costs a short window much
+        if self._is_seeking_window and self._window and self._kept and self.requests.pace:
+            soon = (
+                LATE * self._window * (1.0 - self._kept / self.requests.pace) + JITTER
+            )  # what is left of the one that was kept
         self._frozen_until = max(now + least, moment if self._probes else min(moment, now + soon))
 
     def _moment(self, window: float) -> float:
@@ -197,7 +211,8 @@ class Rates:
         frozen_at, window, cycle = self._frozen_at, self._window, self._cycle
         froze, self._is_doubtful = again - frozen_at, False
         answered = self.requests.sent.since(cycle, again - MOMENT)
-        if window is None or (len(self._released) == 1 and answered < _LEFT_OVER and not self._falls):
+        is_sure = bool(self._falls) or (self._is_seeking and self._kept is not None)
+        if window is None or (len(self._released) == 1 and answered < _LEFT_OVER and not is_sure):
             self._guess(frozen_at, again)
         elif self._is_seeking:
             self._seek_below()
@@ -241,8 +256,10 @@ class Rates:
         self._is_unsure = requests < few or window not in _USUAL
         self._step = _UNSURE_STEP if self._is_unsure else _STEP
         self._bind((window, (since, until)))
-        self._is_doubtful = seconds > _DOUBTFUL * (max(self._shut_at, frozen_at) - self._began)
-        self._is_seeking = window < WINDOWS[0] or (self._is_doubtful and requests < _LEFT_OVER)
+        shortest = max(self._shut_at, frozen_at, self._began + MOMENT) - self._began
+        self._doubt = window / shortest
+        self._is_doubtful = self._doubt > _DOUBT
+        self._is_seeking = window < WINDOWS[0] or (seconds > _MUCH_DOUBT * shortest and requests < _LEFT_OVER)
         self._falls = 0
         if self._is_seeking:
             self._kept = self._too_fast = self._guessed = None
@@ -260,7 +277,7 @@ class Rates:
         assert self._kept is not None
         if self._too_fast is None:
             wanted = 2.0 * self._kept
-        elif self._too_fast > _CLOSE * self._kept:
+        elif self._too_fast > (_CLOSE_OF_WINDOW if self._is_seeking_window else _CLOSE) * self._kept:
             wanted = (self._kept * self._too_fast) ** 0.5
         else:
             wanted, self._is_seeking = self._kept, False
@@ -273,7 +290,8 @@ class Rates:
         """Take note that the pace was too fast that was tried."""
         self._too_fast = pace = self.requests.pace
         assert pace is not None
-        if self._guessed is not None:  # the first that was tried beyond the window: it was right
+        is_usual = self._guessed is not None and self._window in _USUAL
+        if is_usual and pace < _LIKELY * (self._kept or 0.0):  # little beyond the window was too fast: it was right
             self._is_seeking = False
             self._bind()
             return
@@ -345,9 +363,10 @@ class Rates:
             return
         if self._is_seeking:
             seconds = now - self._changed_at
-            if seconds < max(_TRIED / pace + 2.0 * self._refusal_seconds, _LEAST_TRIED, self._window or 0.0):
+            window = (1.0 if self._too_fast is None else _TRIED_BETWEEN) * (self._window or 0.0)
+            if seconds < max(_TRIED / pace + 2.0 * self._refusal_seconds, _LEAST_TRIED, window):
                 return
-            if self.requests.sent.since(self._changed_at) >= _USED * seconds * pace:
+            if self._was_used(now):
                 self._kept, self._guessed = pace, None
                 self._seek(pace)
             self._changed_at = now
@@ -355,20 +374,36 @@ class Rates:
         patience = _SHORTEST_PATIENCE if self._is_beyond else self._patience
         if self._is_unsure:
             patience = 1.0
-        quiet = patience * max(1.0, self._window or 1.0, 2.0 * self._latency if patience > 1.0 else 0.0)
+        if self._is_doubtful and self._doubt < _MUCH_DOUBT:
+            patience = _PATIENCE_OF_DOUBT
+        answers = 2.0 * self._latency if patience > 1.0 and not self._is_doubtful else 0.0
+        quiet = patience * max(1.0, self._window or 1.0, answers)
         if now - self._changed_at < max(quiet, _QUIET_REQUESTS / pace):
             return
-        self._changed_at = now
         if self._is_doubtful:
-            self._is_doubtful, self._is_seeking = False, True
-            self._kept, self._too_fast = pace, None
-            self._spread()
-            self._seek(pace)
+            if self._was_used(now):
+                self._try_shorter(pace)
+            self._changed_at = now
             return
+        self._changed_at = now
         factor = 1.0 + self._step
         self._step = min(_LARGEST_STEP, (2.0 if self._is_beyond else 1.5) * self._step)
         self._crept, self._is_beyond = self._scale(factor), True
         self._falls = min(self._falls, 1)
+
+    def _try_shorter(self, pace: float) -> None:
+        """Try windows that are shorter than the one that was found and has held: as short as it may be, as far as is known."""
+        self._is_doubtful, self._is_seeking = False, True
+        self._kept, self._too_fast = pace, self._doubt * pace
+        if self._doubt >= _MUCH_DOUBT:
+            self._too_fast = None
+            self._spread()
+        self._seek(pace)
+
+    def _was_used(self, now: float) -> bool:
+        """Whether as much was sent as was given since that was changed."""
+        pace, seconds = self._binding.pace, now - self._changed_at
+        return pace is None or self._binding.sent.since(self._changed_at) >= _USED * seconds * pace
 
     def _scale(self, factor: float) -> float:
         """Give more or less of both kinds; return what that came to, where one of them may have no more."""
