@@ -287,6 +287,7 @@ def context_bench(
             monkeypatch.setenv("CONTEXT_BENCH_PLUGINS", ",".join(_allowed(site, arguments)))
         code = execute([str(argument) for argument in arguments])
         captured = capsys.readouterr()
+        assert "Traceback" not in captured.err, captured.err
         return Done(code, captured.out, captured.err)
 
     return call

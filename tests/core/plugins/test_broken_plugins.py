@@ -155,23 +155,23 @@ def here(site: Any, context_bench: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @CASES
-def test_the_commands_that_look_work_and_name_state_and_remedy(broken: Broken, site: Any, call: Run) -> None:
+def test_the_commands_that_look_work_and_name_state_and_remedy(broken: Broken, site: Any, here: Run) -> None:
     site.basics()
     broken.install(site)
-    listed = call("plugins", "list")
+    listed = here("plugins", "list")
     assert listed.code == 0
     assert f"! broken {broken.state} acme-broken" in listed.words
     assert broken.reason in listed.words
     assert broken.remedy.lower() in listed.words.lower()
-    told = {entry["id"]: entry for entry in json.loads(call("plugins", "list", "--json").out)}
+    told = {entry["id"]: entry for entry in json.loads(here("plugins", "list", "--json").out)}
     assert told["acme-broken/broken"]["state"] == broken.state
     assert told["bench-basics/exact"]["state"] == "ok"
-    shown = call("plugins", "show", "acme-broken")
+    shown = here("plugins", "show", "acme-broken")
     assert shown.code == 0
     assert f" state {broken.state} " in shown.words
     assert broken.reason in shown.words
-    assert call("--help").code == 0
-    explained = call("explain", "wiring", "--dataset", "toy")
+    assert here("--help").code == 0
+    explained = here("explain", "wiring", "--dataset", "toy")
     assert explained.code == 0
     assert f"acme-broken/broken [{broken.state}]" in explained.out
     assert broken.reason in explained.words

@@ -39,40 +39,40 @@ SPEECHLESS = """
 """
 
 
-def _run(kind: str, body: str, site: Any, process: Callable[..., Any], base: str = "Exception") -> Any:
+def _run(kind: str, body: str, site: Any, context_bench: Callable[..., Any], base: str = "Exception") -> Any:
     said, method, flags = KINDS[kind]
     code = SPEECHLESS.format(base=base) + f"\n    class Odd:\n        name = 'odd'\n        {method}\n        {body}\n"
     code = code.replace("\n    def finished", "\n        def finished")
     manifest = f'schema = 1\napi = "1.0"\n[{kind}.odd]\nsummary = "Odd"\n{said}\n'
     site.basics()
     site.add("acme-odd", code=code, manifest=manifest, entry_points={kind: {"odd": "acme_odd:Odd"}})
-    return process("run", "-d", "toy", "-q", *([] if kind == "systems" else ["-s", "echo"]), *flags)
+    return context_bench("run", "-d", "toy", "-q", *([] if kind == "systems" else ["-s", "echo"]), *flags)
 
 
 @pytest.mark.parametrize("base", ["Exception", "ValueError"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_without_a_text_is_told_with_its_kind(
-    kind: str, base: str, site: Any, process: Callable[..., Any]
+    kind: str, base: str, site: Any, context_bench: Callable[..., Any]
 ) -> None:
-    done = _run(kind, "def __init__(self): raise Speechless", site, process, base)
+    done = _run(kind, "def __init__(self): raise Speechless", site, context_bench, base)
     assert done.code == 2, done.words
     assert "odd" in done.err
     assert "its message cannot be read: Speechless.__str__ failed" in done.words
 
 
 @pytest.mark.parametrize("kind", ["systems", "metrics", "reporters", "tokenizers", "run_parts"])
-def test_a_name_that_breaks_is_told_with_its_package(kind: str, site: Any, process: Callable[..., Any]) -> None:
+def test_a_name_that_breaks_is_told_with_its_package(kind: str, site: Any, context_bench: Callable[..., Any]) -> None:
     body = "@property\n        def name(self): raise RuntimeError('nameless')"
-    done = _run(kind, body, site, process)
+    done = _run(kind, body, site, context_bench)
     assert done.code == 2, done.words
     assert "acme_odd raised RuntimeError: nameless. Tell its authors" in done.words
 
 
 @pytest.mark.parametrize("kind", ["evaluators", "systems", "metrics", "run_parts"])
 def test_an_attribute_that_breaks_when_it_is_looked_for_is_told_with_its_package(
-    kind: str, site: Any, process: Callable[..., Any]
+    kind: str, site: Any, context_bench: Callable[..., Any]
 ) -> None:
-    done = _run(kind, "def __getattr__(self, name): raise RuntimeError(f'no {name} here')", site, process)
+    done = _run(kind, "def __getattr__(self, name): raise RuntimeError(f'no {name} here')", site, context_bench)
     assert done.code == 2, done.words
     assert "acme_odd raised RuntimeError: no " in done.words
 
@@ -88,22 +88,24 @@ FINGERPRINTS = {
 
 @pytest.mark.parametrize("kind", ["evaluators", "systems"])
 @pytest.mark.parametrize("case", FINGERPRINTS)
-def test_a_fingerprint_that_is_none_is_told(kind: str, case: str, site: Any, process: Callable[..., Any]) -> None:
+def test_a_fingerprint_that_is_none_is_told(kind: str, case: str, site: Any, context_bench: Callable[..., Any]) -> None:
     body, *told = FINGERPRINTS[case]
-    done = _run(kind, f"def fingerprint(self): {body}", site, process)
+    done = _run(kind, f"def fingerprint(self): {body}", site, context_bench)
     assert done.code == 2, done.words
     assert all(words in done.words for words in told), done.words
 
 
-def test_a_fingerprint_that_holds_itself_never_repeats(site: Any, process: Callable[..., Any]) -> None:
+def test_a_fingerprint_that_holds_itself_never_repeats(site: Any, context_bench: Callable[..., Any]) -> None:
     body = "def fingerprint(self):\n            found = {}; found['itself'] = found; return found"
-    assert _run("evaluators", body, site, process).code == 0
+    assert _run("evaluators", body, site, context_bench).code == 0
 
 
-def test_the_text_of_an_import_s_error_is_one_line_of_bounded_length(site: Any, process: Callable[..., Any]) -> None:
+def test_the_text_of_an_import_s_error_is_one_line_of_bounded_length(
+    site: Any, context_bench: Callable[..., Any]
+) -> None:
     site.basics()
     site.evaluator("acme-odd", "odd", code="raise ValueError('a\\nError: another\\n' + 'x' * 100_000)")
-    done = process("run", "-d", "toy", "-s", "echo", "--evaluators", "odd", "-q")
+    done = context_bench("run", "-d", "toy", "-s", "echo", "--evaluators", "odd", "-q")
     assert done.code == 2
     [line] = done.err.splitlines()
     assert "loading it raised ValueError: a Error: another xxx" in line
@@ -185,8 +187,8 @@ def test_an_evaluator_that_would_hang_the_run_does_not(case: str, code: int, sit
 
 
 @pytest.mark.parametrize("code", ["'no'", "999", "-1", "0.5"])
-def test_an_exit_code_that_is_none_is_told(code: str, site: Any, process: Callable[..., Any]) -> None:
-    done = _run("evaluators", f"def finished(self, run): return {code}", site, process)
+def test_an_exit_code_that_is_none_is_told(code: str, site: Any, context_bench: Callable[..., Any]) -> None:
+    done = _run("evaluators", f"def finished(self, run): return {code}", site, context_bench)
     assert done.code == 2, done.words
     told = "The evaluator acme-odd/odd failed: finished() returned"
     assert f"{told} {code}, not an exit code from 0 to 255" in done.words
@@ -233,14 +235,14 @@ COUNTS = {
 
 @pytest.mark.parametrize("case", COUNTS)
 def test_a_count_of_tokens_that_is_none_is_told_with_its_tokenizer(
-    case: str, site: Any, process: Callable[..., Any]
+    case: str, site: Any, context_bench: Callable[..., Any]
 ) -> None:
     body, told = COUNTS[case]
     site.basics()
     code = f"class Odd:\n    name = 'odd'\n    def count(self, text):\n        {body}\n"
     manifest = 'schema = 1\napi = "1.0"\n[tokenizers.odd]\nsummary = "Odd"\n'
     site.add("acme-odd", code=code, manifest=manifest, entry_points={"tokenizers": {"odd": "acme_odd:Odd"}})
-    done = process("run", "-d", "toy", "-s", "echo", "--tokenizer", "odd", "-q")
+    done = context_bench("run", "-d", "toy", "-s", "echo", "--tokenizer", "odd", "-q")
     assert done.code == 2, done.words
     assert "The tokenizer acme-odd/odd failed" in done.words
     assert told in done.words
