@@ -238,25 +238,25 @@ def test_a_label_first_met_in_the_stream_stops_the_run_resumably(
 
 
 def test_one_that_raises_at_import_is_found_when_it_is_loaded(
-    site: Any, process: Run, asked: Callable[[], int]
+    site: Any, context_bench: Run, asked: Callable[[], int]
 ) -> None:
     site.basics()
     site.evaluator("acme-broken", "broken", wire=SPECIAL, code="raise RuntimeError('out of order')")
-    listed = process("plugins", "list")
+    listed = context_bench("plugins", "list")
     assert (listed.code, "out of order" in listed.words) == (0, False)
-    loaded = process("plugins", "list", "--load")
+    loaded = context_bench("plugins", "list", "--load")
     assert loaded.code == 0
     assert "! broken failed acme-broken" in loaded.words
     assert "loading it raised RuntimeError: out of order" in loaded.words
     assert "leave it out with --without broken" in loaded.words
-    assert process("--help").code == 0
-    assert process("explain", "wiring", "-d", "special").code == 0
-    checked = process("plugins", "check", "acme-broken")
+    assert context_bench("--help").code == 0
+    assert context_bench("explain", "wiring", "-d", "special").code == 0
+    checked = context_bench("plugins", "check", "acme-broken")
     assert (checked.code, "failed: loading it raised RuntimeError" in checked.out) == (2, True)
-    assert process("plugins", "check", "acme-broken", "--no-load").code == 0
-    unneeded = process("run", "-s", "echo", "-d", "toy", "-q")
+    assert context_bench("plugins", "check", "acme-broken", "--no-load").code == 0
+    unneeded = context_bench("run", "-s", "echo", "-d", "toy", "-q")
     assert (unneeded.code, asked()) == (0, 2)
-    needed = process("run", "-s", "echo", "-d", "special=toy", "-q")
+    needed = context_bench("run", "-s", "echo", "-d", "special=toy", "-q")
     assert (needed.code, asked()) == (2, 2)
     assert "has failed: loading it raised RuntimeError: out of order" in needed.err
 
@@ -284,14 +284,16 @@ def test_one_that_raises_at_import_is_found_when_it_is_loaded(
         "no message",
     ],
 )
-def test_whatever_loading_raises_becomes_a_state(site: Any, process: Run, code: str, state: str, said: str) -> None:
+def test_whatever_loading_raises_becomes_a_state(
+    site: Any, context_bench: Run, code: str, state: str, said: str
+) -> None:
     site.basics()
     site.evaluator("acme-broken", "broken", wire=SPECIAL, code=code)
-    [told] = json.loads(process("plugins", "show", "--load", "--json", "acme-broken").out)
+    [told] = json.loads(context_bench("plugins", "show", "--load", "--json", "acme-broken").out)
     assert told["state"] == state
     assert said in told["reason"]
     assert told["remedy"]
-    needed = process("run", "-s", "echo", "-d", "special=toy", "-q")
+    needed = context_bench("run", "-s", "echo", "-d", "special=toy", "-q")
     assert needed.code == 2
     assert f"broken {SAID[state]}: " in needed.err
 
@@ -329,45 +331,48 @@ def test_what_a_plugin_prints_at_import_stays_out_of_the_results(site: Any, proc
 
 
 def test_one_without_a_manifest_works_by_name_and_is_never_wired(
-    site: Any, process: Run, asked: Callable[[], int]
+    site: Any, context_bench: Run, asked: Callable[[], int]
 ) -> None:
     site.basics()
     site.evaluator("acme-plain", "plain", manifest=None)
-    assert "it has no manifest, so it works only when asked for by name" in process("plugins", "list").words
-    explained = process("explain", "wiring", "-d", "toy")
+    assert "it has no manifest, so it works only when asked for by name" in context_bench("plugins", "list").words
+    explained = context_bench("explain", "wiring", "-d", "toy")
     assert "it has no manifest, so it is used only when asked for by name" in explained.words
-    silent = process("run", "-s", "echo", "-d", "toy", "--format", "json", "-q")
+    silent = context_bench("run", "-s", "echo", "-d", "toy", "--format", "json", "-q")
     assert json.loads(silent.out)["rows"][0]["scores"] == {"exact": 1.0}
     assert "Warning" not in silent.err
-    done = process("run", "-s", "echo", "-d", "toy", "--also", "plain", "--format", "json", "-q")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "--also", "plain", "--format", "json", "-q")
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "plain": 1.0}
-    checked = process("plugins", "check", "acme-plain")
+    checked = context_bench("plugins", "check", "acme-plain")
     assert (checked.code, "it has no context_bench_plugin.toml" in checked.words) == (2, True)
 
 
-def test_an_entry_point_that_the_manifest_does_not_describe_works_by_name(site: Any, process: Run) -> None:
+def test_an_entry_point_that_the_manifest_does_not_describe_works_by_name(site: Any, context_bench: Run) -> None:
     site.basics()
     points = {"evaluators": {"told": "acme_two:Evaluator", "untold": "acme_two:Evaluator"}}
     site.evaluator("acme-two", "told", key="two", entry_points=points)
     assert (
-        "its manifest does not describe it, so it works only when asked for by name" in process("plugins", "list").words
+        "its manifest does not describe it, so it works only when asked for by name"
+        in context_bench("plugins", "list").words
     )
-    done = process("run", "-s", "echo", "-d", "toy", "--also", "untold", "--format", "json", "-q")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "--also", "untold", "--format", "json", "-q")
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "two": 1.0}
-    checked = process("plugins", "check", "untold")
+    checked = context_bench("plugins", "check", "untold")
     assert (checked.code, "its manifest has no table [evaluators.untold]" in checked.words) == (2, True)
 
 
-def test_a_key_of_another_is_found_when_the_run_is_planned(site: Any, process: Run, asked: Callable[[], int]) -> None:
+def test_a_key_of_another_is_found_when_the_run_is_planned(
+    site: Any, context_bench: Run, asked: Callable[[], int]
+) -> None:
     site.basics()
     site.evaluator("acme-rival", "rival", key="exact", wire="[{ always = true }]")
-    done = process("run", "-s", "echo", "-d", "toy", "-q")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q")
     assert (done.code, asked()) == (2, 0)
     assert "acme-rival/rival and bench-basics/exact both give the score 'exact'" in done.err
     assert "--without bench-basics/exact" in done.err
-    assert process("explain", "wiring", "-d", "toy").code == 2
-    assert process("run", "-s", "echo", "-d", "toy", "-q", "--without", "rival").code == 0
-    done = process("run", "-s", "echo", "-d", "toy", "-q", "--prefix", "rival=r_", "--format", "json")
+    assert context_bench("explain", "wiring", "-d", "toy").code == 2
+    assert context_bench("run", "-s", "echo", "-d", "toy", "-q", "--without", "rival").code == 0
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--prefix", "rival=r_", "--format", "json")
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "r_exact": 1.0}
 
 
@@ -492,7 +497,7 @@ def test_a_damaged_file_of_another_distribution_hides_nobody(site: Any, process:
 
 
 def test_a_broken_dataset_or_system_stops_the_run_that_names_it(
-    site: Any, process: Run, asked: Callable[[], int]
+    site: Any, context_bench: Run, asked: Callable[[], int]
 ) -> None:
     site.basics()
     manifest = """
@@ -511,14 +516,14 @@ def test_a_broken_dataset_or_system_stops_the_run_that_names_it(
         (("echo", "old-data"), "Dataset acme-old/old-data"),
         (("old-system", "toy"), "System acme-old/old-system"),
     ):
-        done = process("run", "-s", arguments[0], "-d", arguments[1], "-q")
+        done = context_bench("run", "-s", arguments[0], "-d", arguments[1], "-q")
         assert (done.code, asked()) == (2, 0)
         assert f"{name} is incompatible" in done.err
-    explained = process("explain", "wiring", "-d", "old-data")
+    explained = context_bench("explain", "wiring", "-d", "old-data")
     assert explained.code == 2
     assert "a run would stop" in explained.out
     assert "upgrade context-bench" in explained.words.lower()
-    done = process("run", "-s", "echo", "-d", "toy", "-q")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q")
     assert done.code == 0
     assert done.err.count("Warning") == 1
     assert "acme-old/old-data (and 1 more of acme-old) is incompatible and unused" in done.err

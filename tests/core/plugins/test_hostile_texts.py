@@ -105,9 +105,9 @@ NAMES = [
 
 
 @pytest.mark.parametrize("kind", ["systems", "evaluators", "commands", "hooks", "flags"])
-def test_what_is_no_name_is_invalid_and_stands_in_no_command(site: Any, process: Run, kind: str) -> None:
+def test_what_is_no_name_is_invalid_and_stands_in_no_command(site: Any, context_bench: Run, kind: str) -> None:
     site.add("acme-names", entry_points={kind: {name: "acme_names:X" for name in NAMES if name}})
-    listed = json.loads(process("plugins", "list", "--json").out)
+    listed = json.loads(context_bench("plugins", "list", "--json").out)
     told = {one["name"]: one for one in listed if one["distribution"] == "acme-names"}
     assert set(told) == {name for name in NAMES if name}
     assert {one["state"] for one in told.values()} == {"invalid"}
@@ -116,7 +116,7 @@ def test_what_is_no_name_is_invalid_and_stands_in_no_command(site: Any, process:
         "tell the authors of acme-names, or uninstall it: `pip uninstall acme-names`"
     }
     for arguments in (("plugins", "list"), ("plugins", "show", "acme-names"), ("run", "--help"), ("--help",)):
-        done = process(*arguments)
+        done = context_bench(*arguments)
         assert (done.code, OBEYED.search(done.out + done.err)) == (0, None)
 
 

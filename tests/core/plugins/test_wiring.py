@@ -236,11 +236,11 @@ CONSENT = {
 
 @pytest.mark.parametrize(("capabilities", "arguments", "wired"), CONSENT.values(), ids=CONSENT.keys())
 def test_nothing_is_paid_for_without_consent(
-    site: Any, process: Run, capabilities: str, arguments: tuple[str, ...], wired: bool
+    site: Any, context_bench: Run, capabilities: str, arguments: tuple[str, ...], wired: bool
 ) -> None:
     site.basics()
     site.evaluator("acme-risky", "risky", **with_capabilities(capabilities))
-    done = process("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", *arguments)
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", *arguments)
     assert ("risky" in scores(done)) is wired
     warned = (
         "acme-risky/risky would score toy but is left out: it calls a network service; allow it with --allow network"
@@ -267,11 +267,11 @@ SANDBOX = {
 
 @pytest.mark.parametrize(("isolation", "arguments", "runs"), SANDBOX.values(), ids=SANDBOX.keys())
 def test_code_of_a_model_runs_only_in_a_sandbox_or_with_consent(
-    site: Any, process: Run, asked: Callable[[], int], isolation: str, arguments: tuple[str, ...], runs: bool
+    site: Any, context_bench: Run, asked: Callable[[], int], isolation: str, arguments: tuple[str, ...], runs: bool
 ) -> None:
     site.basics()
     site.evaluator("acme-risky", "risky", **with_capabilities('["executes-model-code"]', isolation))
-    done = process("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", *arguments)
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", *arguments)
     if runs:
         assert "risky" in scores(done)
     else:
