@@ -30,9 +30,11 @@ _SIDE = (
     r"|\b(?P<{0}__>[AB])\b(?!'))"
 ).format("side")
 _TIE = (
-    r"(?i:\b(?:it(?:'s| is) )?a? ?(?:tie|draw)\b|\bneither\b[^.\n]{0,40}\bbetter\b|\bequally\b|"
-    r"\bno (?:clear|real) (?:winner|difference)\b|\bboth\b[^.\n]{0,40}\b(?:equal|same|identical)\b)"
+    r"(?i:\b(?:it(?:'s| is) )?a? ?(?:tie|draw)\b|\bneither\b[^.\n]{0,40}\bbetter\b|"
+    r"\bequally (?:good|well|bad|poor|helpful|correct|accurate|valid|right|wrong|strong|weak|useful|effective|acceptable)\b|"
+    r"\bno (?:clear|real) (?:winner|difference)\b|\bboth\b[^.\n]{0,40}\b(?:equal|same|identical)(?=\s*(?:[.,;!?\n]|$)))"
 )
+_TIE_OF_ASPECTS = r"(?i:\bequally\b|\bboth\b[^.\n]{0,40}\b(?:equal|same|identical)\b)"  # "both have the same structure"
 _BETTER = (
     r"(?i:better|best|superior|stronger|preferable|preferred|the winner|wins?\b|outperforms|beats|surpasses|edges out|"
     r"more (?:accurate|helpful|correct|complete)|my (?:choice|pick|preference)\b)"
@@ -85,6 +87,7 @@ _IN_WORDS = (
     ),
     (re.compile(_TIE), "tie"),
 )
+_IN_PASSING = ((re.compile(_TIE_OF_ASPECTS), "tie"),)
 _WHOLE = re.compile(
     rf"[\s\"']*(?:{_SIDE}|(?P<letter>[ab12])|(?P<side_sign>[AB])\s*(?P<sign>>>?|<<?|=)\s*[AB]"
     r"|(?P<tie>(?i:tie|draw|equal|both|neither|a tie|c)))[\s\"'.!]*"
@@ -94,6 +97,7 @@ _CLAUSE = re.compile(r"\b(?:but|however|yet|so|therefore|thus|hence)\b", re.IGNO
 _NEGATED = re.compile(
     r"(?:\b(?:not|neither|nor|hard to (?:say|tell)|difficult to (?:say|tell))|n't)\b[^.,:;\n]{0,30}$"
     r"|\b(?:wrong|incorrect|false|unfair|misleading|premature) (?:to (?:say|claim|conclude|call|think)|that)\b[^.:;\n]{0,30}$"
+    r"|\b(?:some|others|people|users?|readers?|graders?) (?:might|may|could|would)\s{1,9}$"
     r"|\b(?:disagree|doubt) that\b[^.:;\n]{0,30}$"
     r"|\b(?:if|whether|which|why)\b[^.;\n]{0,30}$|\b(?:than|instead of|unlike)\s{1,9}$",
     re.IGNORECASE,
@@ -148,8 +152,8 @@ def _begun(text: str) -> Verdict | None:
 
 
 def _stated(text: str) -> Verdict | None:
-    """Return the last verdict of the plainest kind: in double brackets, else in words."""
-    for forms in (_IN_BRACKETS, _IN_WORDS):
+    """Return the last verdict of the plainest kind: in double brackets, else in words, else that they are alike in something."""
+    for forms in (_IN_BRACKETS, _IN_WORDS, _IN_PASSING):
         found = [
             (match.end(), match, meaning)
             for form, meaning in forms
