@@ -7,6 +7,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,7 @@ from context_bench_http import (
     Dialect,
     Endpoint,
     EndpointError,
+    EndpointTimeoutError,
     FailureHeaders,
     JsonClient,
     Network,
@@ -131,10 +133,9 @@ def client(address: str, **settings: Any) -> JsonClient:
         redaction=Redaction(["sk-secret"]),
         dialect=Dialect(no_stream, refusal),
         network=Network(is_local=True),
-        timeout=30,
         retry=RetryPolicy(0, 0.0),
         failure_headers=FailureHeaders(["x-proxy-broken=yes"]),
-        **settings,
+        **{"timeout": 30, **settings},
     )
 
 
@@ -159,6 +160,72 @@ def test_another_interface_is_a_dialect_and_a_reader(address: str, transport: st
             ours.post(there, encoded({"status": 404}), read)
         with pytest.raises(EndpointError, match="did not do its work: x-proxy-broken: yes"):
             ours.post(there, encoded({"broken": "yes"}), read)
+
+
+@pytest.mark.parametrize("door", ["thread", "event loop"])
+def test_a_resolver_that_hangs_costs_no_call_more_than_its_timeout_and_one_thread_for_all(
+    door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import asyncio
+
+    answered, asked = threading.Event(), []
+    look_up = socket.getaddrinfo
+
+    def hang(host: Any, *given: Any, **named: Any) -> Any:
+        if host != "slow.example":
+            return look_up(host, *given, **named)
+        if named.get("flags") == socket.AI_NUMERICHOST:
+            raise socket.gaierror("a name")
+        asked.append(host)
+        assert answered.wait(60), "nobody bounded this"
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    ours = client("http://slow.example:1", timeout=0.05)
+
+    def call() -> None:
+        if door == "thread":
+            ours.post(ours.endpoint, encoded({}), read=None)  # type: ignore[arg-type]
+        else:
+            asyncio.run(ours.apost(ours.endpoint, encoded({}), read=None))  # type: ignore[arg-type]
+
+    try:
+        for _ in range(3):
+            with pytest.raises(EndpointTimeoutError, match=r"gave no complete reply within 0\.05 s"):
+                call()
+        assert asked == ["slow.example"]
+    finally:
+        answered.set()
+    with pytest.raises(EndpointError, match="slow"):  # told as ever, once it is known
+        call()
+
+
+@pytest.mark.parametrize("door", ["thread", "event loop"])
+@pytest.mark.parametrize("addresses", [["127.0.0.1"], ["127.0.0.9", "127.0.0.1"]], ids=["one", "several"])
+def test_every_address_of_a_name_is_tried(
+    door: str, addresses: list[str], address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import asyncio
+
+    look_up = socket.getaddrinfo
+
+    def found(host: Any, *given: Any, **named: Any) -> Any:
+        if host != "named.example" or named.get("flags") == socket.AI_NUMERICHOST:
+            return look_up(host, *given, **named)
+        return [entry for one in addresses for entry in look_up(one, *given, **named)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    monkeypatch.setenv("NO_PROXY", "*")
+    ours = client(address.replace("127.0.0.1", "named.example"))
+
+    def read(where: str, content: Any, **received: Any) -> Any:
+        return content["asked"]
+
+    body = encoded({"input": "a"})
+    told = (
+        ours.post(ours.endpoint, body, read) if door == "thread" else asyncio.run(ours.apost(ours.endpoint, body, read))
+    )
+    assert told == {"input": "a"}
 
 
 def test_a_transport_that_is_none_is_refused() -> None:

@@ -7,7 +7,8 @@ import os
 import ssl
 import threading
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from concurrent import futures
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -19,6 +20,7 @@ import httpx
 
 from context_bench_http.direct import Begin, DirectConnection, DirectPost
 from context_bench_http.incoming import IncomingResponse
+from context_bench_http.lookups import Lookups
 from context_bench_http.network import Network
 
 _ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0)
@@ -28,11 +30,17 @@ class BoundedClient(httpx.Client):
     """A client of one thread at a time, each of whose requests has a number of seconds as a whole: the request's ``timeout``.
 
     httpx bounds each read and each write by itself, so that a server that sends a byte now and then is waited for without
-    end. Here each of them may take what is left of the whole, from the head of the response to the last byte of its body.
+    end, and it does not bound at all how long the address of the server is looked up. Here each of them may take what is left
+    of the whole, from the name of the server to the last byte of the body.
+
+    Args:
+        lookups: Look up addresses.
+        settings: What httpx's client takes.
     """
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, lookups: Lookups, **settings: Any) -> None:
         super().__init__(**settings)
+        self._lookups = lookups
         self._until = inf
 
     def send(self, request: httpx.Request, **how: Any) -> httpx.Response:
@@ -42,12 +50,30 @@ class BoundedClient(httpx.Client):
         request.extensions["trace"] = self._watch
         return super().send(request, **how)
 
-    def _watch(self, event: str, told: Mapping[str, Any]) -> None:
-        """Bound a connection that has been opened; httpcore tells of it, and uses it for later requests as well."""
+    def _watch(self, event: str, told: dict[str, Any]) -> None:
+        """Bound a connection: httpcore tells what it opens it with, and then of it, and uses it for later requests as well."""
+        if event.endswith(".connect_tcp.started"):
+            told["host"] = self._looked_up(told["host"], told["port"])
+            left = self._until - monotonic()
+            told["timeout"] = told["timeout"] if left == inf else max(left, 0.001)
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             stream = told["return_value"]
             for name in ("read", "write", "start_tls"):
                 setattr(stream, name, partial(self._bounded, getattr(stream, name)))
+
+    def _looked_up(self, host: str, port: int) -> str:
+        """Return the address of a host; of one with several, its name.
+
+        Raises:
+            httpx.ConnectTimeout, httpx.ConnectError: It was not found in time, or not at all.
+        """
+        try:
+            left = self._until - monotonic()
+            return self._lookups.address(host, port).result(None if left == inf else left) or host
+        except (TimeoutError, futures.TimeoutError) as error:
+            raise httpx.ConnectTimeout("its address was not found in time") from error
+        except OSError as error:
+            raise httpx.ConnectError(str(error)) from error
 
     def _bounded(self, function: Callable[..., Any], *given: Any, timeout: float | None = None, **named: Any) -> Any:
         left = self._until - monotonic()
@@ -81,6 +107,7 @@ class Connections:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._certificates: ssl.SSLContext | None = None
+        self._lookups = Lookups()
         self._idle: list[BoundedClient] = []
         self._idle_of_loop: dict[asyncio.AbstractEventLoop, _LoopConnections] = {}
         weakref.finalize(self, _close_all, self._idle)
@@ -90,12 +117,13 @@ class Connections:
         """Lend a client to the calling thread."""
         if self._process != os.getpid():
             self._process = os.getpid()
+            self._lookups = Lookups()  # the threads of the other process are not here
             self._idle.clear()
         idle = self._idle
         try:
             client = idle.pop()
         except IndexError:
-            client = BoundedClient(**self._settings())
+            client = BoundedClient(self._lookups, **self._settings())
         try:
             yield client
         finally:
@@ -130,7 +158,7 @@ class Connections:
                 connection = None
         if connection is None:
             started = loop.time()
-            connection = await post.connect(self._trusted(), seconds)
+            connection = await post.connect(self._trusted(), seconds, self._lookups)
             seconds = None if seconds is None else max(0.0, seconds - (loop.time() - started))
         try:
             return await connection.exchange(post.request(body), begin, seconds)

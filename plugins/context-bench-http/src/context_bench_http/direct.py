@@ -21,6 +21,7 @@ import httpx
 
 from context_bench_http.endpoint import Endpoint
 from context_bench_http.incoming import IncomingResponse
+from context_bench_http.lookups import Lookups
 
 Begin = Callable[[int, Mapping[str, str]], IncomingResponse]
 
@@ -246,8 +247,13 @@ class DirectPost:
         """Return the bytes of a request."""
         return b"%s%d\r\n\r\n%s" % (self._head, len(body), body)
 
-    async def connect(self, certificates: ssl.SSLContext, seconds: float | None) -> DirectConnection:
+    async def connect(self, certificates: ssl.SSLContext, seconds: float | None, lookups: Lookups) -> DirectConnection:
         """Open a connection.
+
+        Args:
+            certificates: Whom to trust.
+            seconds: How long it may take, the look-up of the server's name included; None for no limit.
+            lookups: Look up addresses.
 
         Raises:
             httpx.ConnectError, httpx.ConnectTimeout: There is none to be had.
@@ -255,15 +261,17 @@ class DirectPost:
         loop = asyncio.get_running_loop()
         # Other loops, uvloop's among them, do not try addresses of both families at once.
         patience: Any = {"happy_eyeballs_delay": 0.25} if isinstance(loop, asyncio.BaseEventLoop) else {}
-        connecting = loop.create_connection(
-            lambda: DirectConnection(loop),
-            self._host,
-            self._port,
-            ssl=certificates if self._is_tls else None,
-            **patience,
-        )
+
+        async def connected() -> DirectConnection:
+            address = await asyncio.wrap_future(lookups.address(self._host, self._port))
+            tls: Any = {"ssl": certificates, "server_hostname": self._host} if self._is_tls else {}
+            host = address or self._host
+            return (await loop.create_connection(lambda: DirectConnection(loop), host, self._port, **tls, **patience))[
+                1
+            ]
+
         try:
-            return (await asyncio.wait_for(connecting, seconds))[1]
+            return await asyncio.wait_for(connected(), seconds)
         except asyncio.TimeoutError as error:
             raise httpx.ConnectTimeout("no connection in time") from error
         except (OSError, UnicodeError) as error:
