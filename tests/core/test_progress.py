@@ -286,6 +286,15 @@ def test_a_latency_is_told_with_two_or_three_digits(latency: float, told: str) -
     assert f", {told}" in stream.getvalue()
 
 
+@pytest.mark.parametrize(("calls", "told"), [(1, 0), (10, 9), (20, 18), (100, 94)])
+def test_the_95th_percentile_is_that_within_which_95_of_100_calls_ended(calls: int, told: int) -> None:
+    progress = Progress(slots("quick"), calls, io.StringIO())
+    for number in range(calls):
+        progress.row(evolve(row(number), latency=float(number)))
+    assert progress.state(0)["p95"] == told
+    progress.close()
+
+
 def test_a_system_whose_rows_are_done_is_told_of_once_more_at_the_end_only(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(module, "monotonic", lambda: clock[0])

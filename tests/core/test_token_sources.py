@@ -12,7 +12,7 @@ import pytest
 from context_bench import EvalResult, evaluate
 from context_bench.bench.reading import read_result
 from context_bench.metrics import MeanScore
-from context_bench.records import EvalRow, Failure
+from context_bench.records import EvalRow, Failure, KeyMeaning
 from context_bench.reporters import JsonReporter, TableReporter
 
 EXAMPLES = [{"id": str(number), "question": "two words", "answer": "a"} for number in range(8)]
@@ -91,6 +91,21 @@ def test_without_full_coverage_there_is_no_sum(told: Callable[[int], dict[str, A
     assert "cost_of_pass" not in result.summary["half"]
     assert result.summary["half"]["sources"]["cost_of_pass"] == {"source": "none", "covered": share}
     assert f"tokens/pass - ({100 * share:.0f} %)" in table(result) or f"- ({100 * share:.0f} %)" in table(result)
+
+
+def test_a_system_that_answered_nothing_has_no_tokens_of_any_source() -> None:
+    """Its cell said `- (0 %)` and the note that its counts come from several sources; nobody counted anything."""
+    common: dict[str, Any] = {"headline": "same", "keys": {"same": KeyMeaning("acme/same")}}
+    errors = (Failure("system", "ConnectionError", "down"),)
+    for beside in ([], [HONEST], [SILENT]):
+        answered = run(*beside or [HONEST])
+        rows = [EvalRow("down", str(number), {}, errors=errors, position=number, **common) for number in range(8)]
+        rows += list(answered.rows) if beside else []
+        result = EvalResult(rows, answered.metrics, {}, {"systems": ["down", *(proxy.name for proxy in beside)]})
+        assert result.summary["down"]["cost_of_pass"] == float("inf")
+        assert "sources" not in result.summary["down"]
+        assert "never" in table(result)
+        assert "Tokens:" not in table(result)
 
 
 def test_rows_in_memory_and_in_a_file_give_the_same_sources(tmp_path: Any) -> None:

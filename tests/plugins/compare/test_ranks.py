@@ -6,6 +6,7 @@ import json
 import math
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -90,6 +91,23 @@ def test_counts_of_one_source_are_ranked_and_those_of_two_are_not() -> None:
     mixed = run(honest, silent).summary  # of two identical proxies the one that drops usage would look cheaper
     assert [values["cost_of_pass"] for values in mixed.values()] == [47, 3]
     assert not any("pareto_rank" in values for values in mixed.values())
+
+
+def test_a_system_that_answered_nothing_takes_no_rank_from_the_others() -> None:
+    """It has no tokens of any source, so that nothing is mixed; it was counted as a source of its own."""
+    columns = {
+        "good": SimpleNamespace(
+            summary={"mean_score": 1.0, "cost_of_pass": 9.0}, sources={"cost_of_pass": ("words", 1.0)}
+        ),
+        "dear": SimpleNamespace(
+            summary={"mean_score": 1.0, "cost_of_pass": 99.0}, sources={"cost_of_pass": ("words", 1.0)}
+        ),
+        "down": SimpleNamespace(summary={"mean_score": 0.0, "cost_of_pass": math.inf}, sources={}),
+    }
+    for one in columns.values():
+        one.is_derived, one.unranked, one.lower = False, frozenset(), frozenset()
+    ranks = ParetoRank().compare(columns)
+    assert {label: values["pareto_rank"] for label, values in ranks.items()} == {"good": 1, "dear": 2, "down": 3}
 
 
 def test_speed_is_ranked_by_latency_and_waiting() -> None:

@@ -201,14 +201,15 @@ class CostOfPass(ByColumns):
         values = columns.values(self.score_field)
         if not values:
             return {}
-        passed = columns.passing(self.score_field, self.threshold)
+        passed, rows = columns.passing(self.score_field, self.threshold), sum(columns.spenders.values())
         found: dict[str, float] = {"num_passing": passed}
-        rows = sum(columns.spenders.values())
-        source = REPORTED if columns.spenders.get(REPORTED) else next(iter(columns.spenders), NO_SOURCE)
-        covered = columns.spenders.get(source, 0) / rows if rows and source != NO_SOURCE else 0.0
+        if not rows:  # nothing was answered, so there is nothing that different sources could have counted
+            return found | {"cost_of_pass": math.inf}
+        source = REPORTED if columns.spenders.get(REPORTED) else next(iter(columns.spenders))
+        covered = columns.spenders[source] / rows if source != NO_SOURCE else 0.0
         columns.sources["cost_of_pass"] = (source if covered == 1 else NO_SOURCE, covered)
-        if covered == 1 or not rows:
-            found["cost_of_pass"] = columns.spent.get(source, 0) / passed if passed else math.inf
+        if covered == 1:
+            found["cost_of_pass"] = columns.spent[source] / passed if passed else math.inf
         return found
 
 
@@ -308,6 +309,6 @@ def check_score_field(metric: Metric, rows: Iterable[EvalRow], declared: Iterabl
         is_known = is_known or not row.failed
     if is_known:  # else every row failed: the failures say why there is no score
         raise MetricError(
-            f"The metric {metric.name} asks for the score {field!r}, which no evaluator of this run gives. "
+            f"The metric {metric.name} is told to take the score {field!r}, which no evaluator of this run gives. "
             f"{did_you_mean(field, known)} --score-field KEY names another."
         )

@@ -43,7 +43,8 @@ class ParetoRank:
         fields = (self.quality_field, self.cost_field)
         ranked = [label for label, values in summary.items() if all(field in values for field in fields)]
         for field in fields:  # what comes from different counts cannot be held against each other
-            if len({columns_by_system[label].sources.get(field, (field, 1.0))[0] for label in ranked}) > 1:
+            told = [columns_by_system[label].sources for label in ranked]
+            if len({sources[field][0] for sources in told if field in sources}) > 1:
                 return {}
         if any({*fields} & columns.unranked for columns in columns_by_system.values()):
             return {}
