@@ -396,8 +396,11 @@ def test_a_packed_file_that_cannot_be_read_is_told_and_not_passed_over(
         tmp_path,
         [item("user", "do it"), item("assistant", "on it " * 9), item("user", "go"), item("assistant", "done")],
     )
-    (tmp_path / "rollout-1.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    for number in (1, 2):
+        (tmp_path / f"rollout-{number}.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")
     assert list(sessions(path=str(tmp_path), cuts=["last"], min_tokens=1, tail=0))
-    assert "rollout-1.jsonl.zst" in capsys.readouterr().err
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("Warning: 2 files are left out, packed with something else than gzip: ")
+    assert line.endswith("rollout-1.jsonl.zst and others.")
     with pytest.raises(Exception, match="packed with zstd"):
         list(sessions(path=str(tmp_path / "rollout-1.jsonl.zst")))

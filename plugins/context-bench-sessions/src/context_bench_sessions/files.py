@@ -49,8 +49,14 @@ def session_files(path: Path) -> list[Path]:
         return [path]
     if not path.exists():
         raise DatasetError(f"There is no file or folder {path}. Give the path of recorded sessions: path=FOLDER.")
-    for packed in sorted(one for one in path.rglob("*") if _is_packed_otherwise(one) and not _is_hidden(one, path)):
-        warn(f"Left out: {packed} is packed so that it is not read. Unpack it, or pack it with gzip.")
+    packed = sorted(
+        one for one in path.rglob("*") if _is_packed_otherwise(one) and one.is_file() and not _is_hidden(one, path)
+    )
+    if packed:
+        told = "1 file is" if len(packed) == 1 else f"{len(packed)} files are"
+        warn(
+            f"{told} left out, packed with something else than gzip: {packed[0]}{' and others' if len(packed) > 1 else ''}."
+        )
     found = sorted(
         one for one in path.rglob("*") if one.is_file() and _suffix(one) in SUFFIXES and not _is_hidden(one, path)
     )
