@@ -16,7 +16,7 @@ pytest.importorskip("resource", reason="the far side of the sandbox is for POSIX
 from context_bench.answers import part_answer
 from context_bench_code.inside.assembly import assemble, called_names
 from context_bench_code.inside.extraction import find_solution
-from context_bench_code.inside.fitting import Problem
+from context_bench_code.inside.fitting import Problem, is_code
 
 Row = dict[str, Any]
 
@@ -189,6 +189,32 @@ def test_of_two_blocks_the_last_counts_that_is(first: str, last: str) -> None:
     fit = find_solution(f"```python\n{first}```\nBetter:\n```python\n{last}```\n", NO_PROMPT)
     assert fit is not None
     assert fit.sources[-1] == last
+
+
+METHOD = Problem(
+    "class Stack:\n    def __init__(self):\n        self.all = []\n\n    def push(self, item):\n", frozenset({"Stack"})
+)
+PUSHED = "        self.all.append(item)\n        return self.all\n"
+METHODS = {
+    "a body": PUSHED,
+    "a body without its first indent": PUSHED.lstrip(),
+    "a body without any indent": textwrap.dedent(PUSHED),
+    "a fenced body": f"```python\n{PUSHED}```",
+    "a body, and a use of it": f"{PUSHED}\nStack().push(1)\n",
+    "the prompt and a body": METHOD.prompt + PUSHED,
+    "the prompt and a body in a fence": f"```python\n{METHOD.prompt}{PUSHED}```",
+}
+
+
+@pytest.mark.parametrize("response", METHODS.values(), ids=METHODS.keys())
+def test_a_prompt_may_leave_a_method_open(response: str) -> None:
+    assert is_code(METHOD.prompt, METHOD.names)
+    fit = find_solution(response, METHOD)
+    assert fit is not None
+    values: dict[str, Any] = {}
+    for source in fit.sources:
+        exec(source, values)
+    assert values["Stack"]().push(1) == [1]
 
 
 HALVES = {

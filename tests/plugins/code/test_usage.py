@@ -20,6 +20,11 @@ USED = {
     "a function that calls one that asks": (f"{ADD}{MAIN}def run():\n    main()\n\n", "run()\n"),
     "sys.exit": (f"import sys\n{ADD}print(add(1, 2))\n", "sys.exit(0)\n"),
     "an imported exit": (f"from sys import exit\n{ADD}", "exit()\n"),
+    "arguments": (f"import sys\n{ADD}", "print(add(int(sys.argv[1]), 1))\n"),
+    "argparse": (
+        f"import argparse\n{ADD}parser = argparse.ArgumentParser()\n",
+        "print(add(parser.parse_args().a, 1))\n",
+    ),
     "SystemExit": (ADD, "raise SystemExit(0)\n"),
     "unittest.main": (f"import unittest\n{ADD}class TestAdd(unittest.TestCase): ...\n", "unittest.main()\n"),
     "what follows": (ADD, "n = int(input())\nassert add(n, 1) == n + 1\n"),

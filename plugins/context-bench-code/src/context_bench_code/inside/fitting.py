@@ -120,8 +120,12 @@ def compiles(code: str) -> bool:
 
 
 def opened(prompt: str) -> str:
-    """The prompt as code that runs: a function without even a docstring gets one statement."""
-    return prompt if parse(prompt) else f"{prompt.rstrip()}\n    pass\n"
+    """The prompt as code that runs: a function or a method without even a docstring gets one statement."""
+    if parse(prompt):
+        return prompt
+    head = prompt.rstrip()
+    last = head[head.rfind("\n") + 1 :]
+    return f"{head}\n{last[: len(last) - len(last.lstrip())]}    pass\n"
 
 
 def is_code(prompt: str, names: Collection[str]) -> bool:
@@ -202,12 +206,19 @@ def _before_next_statement(code: str) -> str:
 
 def _body_indent(prompt: str) -> str:
     tree = parse(opened(prompt))
-    functions = [node for node in tree.body if isinstance(node, Function)] if tree else []
+    functions = [function for _, function in _functions(tree)] if tree else []
     return " " * functions[-1].body[0].col_offset if functions else "    "
 
 
+def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The functions of a module and the methods of its classes, each with the name in the module."""
+    for node in tree.body:
+        parts = node.body if isinstance(node, ast.ClassDef) else [node]
+        yield from ((getattr(node, "name", ""), part) for part in parts if isinstance(part, Function))
+
+
 def _last_body(tree: ast.Module, names: Collection[str]) -> list[ast.stmt] | None:
-    bodies = [node.body for node in tree.body if isinstance(node, Function) and node.name in names]
+    bodies = [function.body for name, function in _functions(tree) if name in names]
     return bodies[-1] if bodies else None
 
 

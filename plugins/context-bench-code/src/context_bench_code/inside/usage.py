@@ -1,4 +1,4 @@
-"""The end of a response that uses its solution as a program of its own: it asks a user, or leaves."""
+"""The end of a response that uses its solution as a program of its own: it asks a user or a command line, or leaves."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 
 from context_bench_code.inside.fitting import Fit, Function, bound_names, missing_names, parse
 
-_MAY_TALK = re.compile(r"\b(?:input|stdin|exit|quit|SystemExit|unittest)\b")
+_MAY_TALK = re.compile(r"\b(?:input|stdin|exit|quit|SystemExit|unittest|argv|parse_args)\b")
 _NAMES = {"input", "exit", "quit", "SystemExit"}
-_ATTRIBUTES = {("sys", "stdin"), ("sys", "exit"), ("unittest", "main")}
+_ATTRIBUTES = {("sys", "stdin"), ("sys", "argv"), ("sys", "exit"), ("unittest", "main")}
 
 
 def without_usage(fit: Fit) -> Fit:
@@ -53,12 +53,11 @@ def _talkers(tree: ast.Module) -> set[str]:
 
 
 def _talks(statement: ast.stmt, talkers: set[str]) -> bool:
-    return any(
-        (isinstance(node, ast.Name) and node.id in talkers)
-        or (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and (node.value.id, node.attr) in _ATTRIBUTES
-        )
-        for node in ast.walk(statement)
-    )
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and node.id in talkers:
+            return True
+        if isinstance(node, ast.Attribute):
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            if node.attr == "parse_args" or (owner, node.attr) in _ATTRIBUTES:
+                return True
+    return False
