@@ -200,7 +200,7 @@ def test_what_a_reader_must_know_beside_the_numbers_stands_below_them(tmp_path: 
     found = evaluate(systems, examples(60), [Same()], **kept)
     page = Page(written(found))
     notes = [text for attributes, text in page.all("p") if attributes.get("class") == "note"]
-    assert "cost is in USD: as the endpoint reports it" in " ".join(notes)
+    assert "score is same; failed rows count as wrong, unscored rows are left out." in notes
     for note in found.notes():
         is_above = note.startswith("Warning: ") or note in found.completeness.sentences
         assert (note in notes) == (not is_above), note
