@@ -12,7 +12,7 @@ from context_bench_http import DEFAULT_FAILURE_HEADERS, EndpointError, names_a_s
 from context_bench_openai import Replies, build_messages
 from context_bench_openai.conversation import Conversation
 
-ADAPTER_VERSION = "1"
+ADAPTER_VERSION = "2"
 _RESERVED = {
     "messages": "the argument layout",
     "system": "the argument system_prompt",

@@ -25,7 +25,7 @@ from context_bench_openai.parameters import request_parameters
 from context_bench_openai.prompts import PromptTemplate, plain_prompt
 from context_bench_openai.recorded import session_tools
 
-ADAPTER_VERSION = "1"
+ADAPTER_VERSION = "2"
 ENDPOINTS = ("chat", "completions")
 _PATHS = {"chat": CHAT, "completions": COMPLETIONS}
 _FIELDS = ("context", "question", "turns", "multi_turn")
