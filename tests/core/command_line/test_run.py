@@ -215,8 +215,14 @@ def test_resume_from_another_folder_names_the_one_in_which_the_files_of_the_run_
     done = context_bench("resume", "../runs/r.sqlite", "-q")
     assert done.code == 2
     assert f"rows.jsonl lies in {tmp_path}: resume the run from there." in " ".join(done.err.split())
+    away = (tmp_path / "rows.jsonl").rename(tmp_path / "other" / "away.jsonl")
+    flat = " ".join(context_bench("resume", "../runs/r.sqlite", "-q").err.split())
+    named = "rows.jsonl is named as it is seen from the folder in which the run was begun: resume the run from there."
+    assert named in flat, flat
+    away.rename(tmp_path / "rows.jsonl")
     monkeypatch.chdir(tmp_path)
-    assert "lies in" not in context_bench("resume", "runs/r.sqlite", "-q").err
+    told = context_bench("resume", "runs/r.sqlite", "-q").err
+    assert ("lies in" in told, "is named as" in told) == (False, False)
 
 
 def test_rows_that_fail_count_as_wrong_and_too_many_give_exit_code_12(context_bench: Run, jsonl: Run) -> None:

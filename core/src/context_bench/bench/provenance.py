@@ -171,10 +171,8 @@ def _asked(description: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _git_state() -> dict[str, Any] | None:
-    commit = _git("rev-parse", "HEAD")
-    if commit is None:
-        return None
-    return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "--untracked-files=no"))}
+    commit, changes = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
+    return None if commit is None else {"commit": commit, "dirty": bool(changes)}
 
 
 def _git(*arguments: str) -> str | None:

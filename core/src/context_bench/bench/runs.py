@@ -123,17 +123,21 @@ def resume(
         _check_origins(store, begun.streams, told)
         return begun.execute()
     except ContextBenchError as error:
-        error.args = (f"{message_of(error)}{_elsewhere(path, request)}",)
+        error.args = (f"{message_of(error)}{_elsewhere(path, request, message_of(error))}",)
         raise
 
 
-def _elsewhere(path: Path, request: Request) -> str:
-    """Return a sentence about a file that a run names and that is not here, but in a folder above its run file; else nothing."""
+def _elsewhere(path: Path, request: Request, trouble: str) -> str:
+    """Return where to resume a run that names a file which is not here, but above its run file, or which its trouble is of."""
     specs = [spec for asked in (*request.systems, request.reader, *request.datasets) for spec in specs_in(asked)]
     named = {str(text) for spec in specs for text in (spec.name, *spec.options.values())}
-    lost = [text for text in sorted(named) if "." in text and not os.path.exists(text)]
-    found = [(text, folder) for folder in path.resolve().parents for text in lost if os.path.exists(folder / text)]
-    return "".join(f" {text} lies in {folder}: resume the run from there." for text, folder in found[:1])
+    away = [
+        one for one in sorted(named) if "." in one and "://" not in one and not (one[0] in "/~" or os.path.exists(one))
+    ]
+    told = [f" {one} lies in {up}" for up in path.resolve().parents for one in away if os.path.exists(up / one)]
+    near = [one for one in away if one in trouble and os.path.splitext(one)[1][1:].isalpha()]  # no version of a model
+    told += [f" {one} is named as it is seen from the folder in which the run was begun" for one in near]
+    return "".join(f"{one}: resume the run from there." for one in told[:1])
 
 
 def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
