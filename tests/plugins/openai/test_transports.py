@@ -120,6 +120,13 @@ def test_broken_framing_is_one_clear_error(case: str, server: Any, steps: Any, a
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_a_status_below_all_is_an_error_and_no_announcement(server: Any, steps: Any, ask: Any) -> None:
+    """On an event loop the answer behind it was waited for until the time was up."""
+    server.play(steps.raw(_with_length(_body(), status="000 OK")))
+    with pytest.raises(EndpointUnreachableError, match="broke the connection"):
+        ask(OpenAIProxy(server.url, max_retries=0, timeout=2), EXAMPLE)
+
+
 def test_a_compressed_bomb_meets_the_limit_of_bodies(server: Any, steps: Any, ask: Any) -> None:
     bomb = zlib.compressobj(wbits=31)
     content = b"".join(bomb.compress(bytes(1 << 20)) for _ in range(80)) + bomb.flush()

@@ -188,6 +188,8 @@ class DirectConnection(asyncio.Protocol):
 
     def _pass_on(self) -> None:
         """Give on what the parser has found."""
+        if self._has_head and self._status < 100:  # else it were an announcement, and its answer waited for
+            raise httpx.RemoteProtocolError(f"{self._status:03d} is no status")
         if not self._has_head or self._status < 200:
             if self._head_size > _LONGEST_HEAD:
                 raise httpx.RemoteProtocolError(f"the head of the response is longer than {_LONGEST_HEAD >> 10} KiB")
