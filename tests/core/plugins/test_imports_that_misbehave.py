@@ -80,3 +80,11 @@ def test_an_import_that_takes_long_is_named_meanwhile(
     done = context_bench("run", "--system", "odd", "--dataset", "toy", "--quiet")
     assert done.code == 0
     assert "Importing acme-odd/odd (module acme_odd) takes more than 0.01 s." in done.words
+
+
+def test_an_import_that_closes_what_stands_below_standard_output_is_told_and_keeps_the_run(run: Any) -> None:
+    done = run("import os; os.close(1)")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Error: The output cannot be written whole: Bad file descriptor." in done.stderr
+    assert "Run file: " in done.stderr
+    assert "Traceback" not in done.stderr

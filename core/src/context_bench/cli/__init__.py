@@ -86,7 +86,7 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         arguments: The command line.
         sources: Gets every file and folder that decided what is installed, and with what settings.
     """
-    from errno import EDQUOT, EFBIG, ENOSPC
+    from errno import EBADF, EDQUOT, EFBIG, ENOSPC
 
     from context_bench.console import tell
     from context_bench.errors import ContextBenchError, RunStoppedError, exit_code_of, message_of
@@ -108,7 +108,7 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
     except BrokenPipeError:
         return _left_alone()
     except OSError as error:
-        if error.errno not in (ENOSPC, EDQUOT, EFBIG):
+        if error.errno not in (EBADF, ENOSPC, EDQUOT, EFBIG):
             raise
         tell(f"Error: The output cannot be written whole: {error.strerror}.")
         return _left_alone() or 2
