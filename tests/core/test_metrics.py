@@ -94,6 +94,23 @@ def test_failed_rows_count_as_wrong_and_unscored_rows_are_left_out() -> None:
     assert PassRate().compute(ROWS)["pass_rate"] == pytest.approx(2 / 5)
 
 
+def test_counts_and_costs_are_those_of_the_score_that_is_asked_for() -> None:
+    """A row with a headline but without that score was counted as scored, and its tokens among those of rows that can pass."""
+    failure = Failure("evaluator", "ValueError", "bad", evaluator="d/o")
+    spent = {"input_tokens": 10, "output_tokens": 5}
+    rows = [
+        evolve(row(1.0, **spent), scores={"f1": 1.0, "other": 0.9}),
+        evolve(row(1.0, **spent), scores={"other": 0.1}),
+        row(1.0, **spent),
+        evolve(row(1.0, **spent), errors=(failure,)),
+        row(failed=True),
+    ]
+    assert Counts("other").compute(rows) == {"num_rows": 5, "num_scored": 2, "num_unscored": 1, "num_failed": 2}
+    assert Counts().compute(rows) == {"num_rows": 5, "num_scored": 3, "num_unscored": 1, "num_failed": 1}
+    assert MeanScore("other").compute(rows)["mean_score"] == pytest.approx(1.0 / 4)
+    assert CostOfPass(0.7, "other").compute(rows) == {"cost_of_pass": 15.0, "num_passing": 1}
+
+
 def test_a_failed_row_gets_the_worst_value_of_its_score() -> None:
     lower_is_better = [row(0.1, worst=1.0), row(failed=True, worst=1.0)]
     assert MeanScore().compute(lower_is_better)["mean_score"] == pytest.approx(0.55)

@@ -34,7 +34,6 @@ class Columns:
     Attributes:
         rows: How many there are.
         failed: How many of them failed.
-        failed_with_value: How many of those count something in the headline.
         answered: How many rows were answered.
         latencies: Seconds from the first sending to the answer, of the answered rows whose response is not an earlier run's.
         durations: Seconds that each of those took in all: its answered attempt, and all that the endpoint made it wait.
@@ -69,7 +68,7 @@ class Columns:
     """
 
     def __init__(self, fields: Iterable[str] = ("score",)) -> None:
-        self.rows = self.failed = self.failed_with_value = self.answered = self.retries = self.agreed = 0
+        self.rows = self.failed = self.answered = self.retries = self.agreed = 0
         self.contexts = self.input_tokens = self.context_tokens = 0
         self.reported = self.reported_tokens = self.cached_tokens = 0
         self.compared_tokens = self.baseline_tokens = 0
@@ -90,7 +89,11 @@ class Columns:
         self._numbers: dict[str, int] = {}
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self._better: list[dict[str, str]] = []  # by number of a label and by field
-        self._values = {field: array("d") for field in dict.fromkeys(("score", *fields))}
+        self._asked = frozenset(fields) or {"score"}
+        self._values = {field: array("d") for field in dict.fromkeys(("score", *self._asked))}
+        self._failed: dict[tuple[str, bool], int] = defaultdict(
+            int
+        )  # by field, and whether the row counts something for it
         self._gaps: set[str] = set()  # fields that a row has no value for
         self._agreements = {field: array("d") for field in self._values}
 
@@ -120,19 +123,25 @@ class Columns:
             {**measured, "is_reported": usage.output_tokens is not None, "turns": _turns(row.output)},
             row.baseline,
             is_answered=not any(error.evaluator is None for error in row.errors),
-            can_pass=not row.is_agreement and any(row.value(field) is not None for field in self._values),
+            can_pass=not row.is_agreement and any(row.value(field) is not None for field in self._asked),
         )
-        self.failed_with_value += row.failed and row.score is not None and not row.is_agreement
         for field, values in self._values.items():
             value = None if field == "score" and row.is_agreement else row.value(field)
             if value is None or value != value:
                 self._gaps.add(field)
             values.append(_ABSENT if value is None else value)
+            is_worst = value is not None and field != "score" and field not in row.scores
+            self._failed[field, value is not None] += row.failed or is_worst
 
     def values(self, field: str) -> Sequence[float]:
         """Return what the rows count for a score, unscored rows left out."""
         values = self._values[field]
         return array("d", (value for value in values if value == value)) if field in self._gaps else values
+
+    def scored_and_failed(self, field: str) -> tuple[int, int]:
+        """Return how many rows are scored by a score, and how many failed: altogether, or at that score."""
+        failed = self._failed[field, True]
+        return len(self.values(field)) - failed, failed + self._failed[field, False]
 
     def agreements(self, field: str) -> Sequence[float]:
         """Return what the rows without a gold answer count for their agreement with the reference."""
@@ -285,7 +294,7 @@ class Columns:
             if value is None:
                 self._gaps.add(field)
             else:
-                can_pass = True
+                can_pass = can_pass or field in self._asked
             column.append(_ABSENT if value is None else value)
         self._measure(numbers, measured, baseline, True, can_pass)
 

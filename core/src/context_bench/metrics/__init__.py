@@ -44,16 +44,16 @@ class Counts(ByColumns):
     """How many rows there are, and how many of them are scored, unscored and failed.
 
     Keys: ``num_rows``, ``num_scored``, ``num_unscored`` and ``num_failed``, and ``num_agreement`` where rows without a gold
-    answer were held against a reference; all others add up to the first.
+    answer were held against a reference; all others add up to the first. A row is failed where it failed altogether, or at the
+    score.
     """
 
+    score_field: str = "score"
     name: str = "counts"
 
     def compute_columns(self, columns: Columns) -> dict[str, float]:
         """Return the four counts."""
-        valued = len(columns.values("score"))
-        failed = columns.failed
-        scored = valued - min(valued, columns.failed_with_value)
+        scored, failed = columns.scored_and_failed(self.score_field)
         unscored = columns.rows - scored - failed - columns.agreed
         agreed = {"num_agreement": columns.agreed} if columns.agreements("score") else {}
         return {
