@@ -375,7 +375,7 @@ def test_what_another_agent_told_codex_is_a_message(tmp_path: Path) -> None:
         {"type": "input_text", "text": "the port is 8443"},
         {"type": "encrypted_content", "encrypted_content": "x"},
     ]
-    message = {"type": "agent_message", "author": "/root/worker", "recipient": "/root", "content": content}
+    message = {"type": "agent_message", "author": "worker", "recipient": "lead", "content": content}
     secret = {**message, "content": content[1:]}
     records = [
         item("user", "do it"),
