@@ -14,10 +14,13 @@ def open_turns(roles: Sequence[str]) -> list[int]:
 
     A user turn is asked, unless the next turn is the assistant's; system turns between the two are no answer and part
     none from its question. A conversation that ends with the results of tools that an assistant turn called is asked at
-    its end: the model goes on from them, as a chat interface does whose last message is a tool's.
+    its end: the model goes on from them, as a chat interface does whose last message is a tool's. System turns behind the
+    last question are sent with it, so that the place is theirs.
 
     >>> open_turns(["user", "user"]), open_turns(["user", "system", "assistant", "user"])
     ([0, 1], [3])
+    >>> open_turns(["user", "user", "system"])
+    [0, 2]
     >>> open_turns(["user", "assistant", "tool", "tool"])
     [3]
 
