@@ -129,13 +129,8 @@ def whole_file(path: str | os.PathLike[str], what: str = "The file") -> Iterator
     folder, is_there = os.path.dirname(place), os.path.exists(place)
     is_direct = (is_there and not os.path.isfile(place)) or not os.access(folder, os.W_OK)
     target = place if is_direct else os.path.join(folder, f".context-bench-{os.getpid()}.new")
+    check_place(path, what)
     try:
-        if is_there and not is_direct:
-            with open(place, "rb+") as before:  # what may not be written is not replaced either
-                if before.read(16) == b"SQLite format 3\0":
-                    raise ConfigurationError(
-                        f"{what} {path} cannot be written: a run file lies there. Name another file."
-                    )
         with open(target, "w", encoding="utf-8", newline="") as stream:
             yield stream
         if not is_direct:
@@ -148,6 +143,28 @@ def whole_file(path: str | os.PathLike[str], what: str = "The file") -> Iterator
         if not is_direct:
             with suppress(FileNotFoundError):
                 os.unlink(target)
+
+
+def check_place(path: str | os.PathLike[str], what: str) -> None:
+    """Refuse a place where :func:`whole_file` could not write, before the work is done that a file is to hold.
+
+    Raises:
+        ConfigurationError: A folder or a run file lies there, or a file or folder that may not be written.
+    """
+    import os
+
+    place = os.path.realpath(path)
+    try:
+        if os.path.isfile(place):
+            with open(place, "rb+") as before:  # what may not be written is not replaced either
+                if before.read(16) == b"SQLite format 3\0":
+                    raise ConfigurationError(
+                        f"{what} {path} cannot be written: a run file lies there. Name another file."
+                    )
+        elif os.path.isdir(place) or not (os.path.exists(place) or os.access(os.path.dirname(place), os.W_OK)):
+            open(place, "ab").close()
+    except OSError as error:
+        raise ConfigurationError(f"{what} {path} cannot be written: {error.strerror or error}.") from error
 
 
 def _strict(value: Any, indent: int | None) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from context_bench.store.runfile import RunFile
+
 pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
 pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
@@ -196,6 +198,19 @@ def test_bad_input_says_what_is_wrong_and_exits_2(
     flat = " ".join(done.err.split())
     assert __import__("re").search(message, flat), flat
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(("place", "why"), [("folder", "is a directory"), ("run", "a run file lies there")])
+def test_a_place_that_can_hold_no_report_is_told_before_anything_is_asked(
+    context_bench: Run, jsonl: Run, tmp_path: Path, place: str, why: str
+) -> None:
+    (tmp_path / "folder.json").mkdir()
+    RunFile.create(tmp_path / "run.json", "id", "now", {}, {}).close()
+    done = context_bench("-s", "replay:field=pred", "-d", jsonl(ROWS), "-o", f"{place}.json")
+    assert (done.code, done.out) == (2, "")
+    assert f"{place}.json" in done.err
+    assert why in done.err
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["a dataset", "a system's file"])

@@ -21,7 +21,7 @@ from context_bench.bench.requests import PARAMETERS, Request, require_sample
 from context_bench.bench.run_parts import described_parts, with_flags_of_parts
 from context_bench.cli import commands
 from context_bench.cli.commands import flag_values, open_catalog, together
-from context_bench.console import Screen, say, styled, tell, warn, whole_file, write_json
+from context_bench.console import Screen, check_place, say, styled, tell, warn, whole_file, write_json
 from context_bench.errors import ConfigurationError, MetricError, PluginError, UnknownNameError, exit_code_of
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
 from context_bench.plugins.loading import attempted, build, load, read_options, unfit
@@ -122,6 +122,7 @@ def _write(reporter: Reporter, result: EvalResult, stream: TextIO) -> None:
 def _format_of(catalog: Catalog, path: Path) -> str:
     if not path.parent.is_dir():
         raise ConfigurationError(f"There is no folder {path.parent} for the report {path.name}.")
+    check_place(path, "The report")
     suffix, claims = path.suffix.lower(), catalog.suffixes("reporters")
     if suffix not in SUFFIXES and suffix not in claims:
         raise UnknownNameError("report suffix", path.suffix or path.name, [*SUFFIXES, *claims])
