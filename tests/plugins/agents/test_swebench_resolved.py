@@ -107,6 +107,71 @@ def test_a_report_decides(tmp_path: Path, body: Any, expected: float | None) -> 
         assert SWEBenchResolved(str(place)).score(EXAMPLE, {"response": OTHER}).get("resolved") == expected
 
 
+THIRD = OTHER.replace("return 3", "return 4")
+
+
+def folder(tmp_path: Path, **ran: tuple[str | None, bool]) -> SWEBenchResolved:
+    """Return the evaluator of a folder as the harness leaves it: a report of each model, with its patch beside it."""
+    for model, (patch, resolved) in ran.items():
+        place = tmp_path / model / "some__body-1"
+        place.mkdir(parents=True)
+        (place / "report.json").write_text(json.dumps({"some__body-1": {"patch_exists": True, "resolved": resolved}}))
+        if patch is not None:
+            (place / "patch.diff").write_text(patch)
+    return SWEBenchResolved(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("ran", "response", "expected"),
+    [
+        pytest.param({"a": (OTHER, True), "b": (THIRD, False)}, OTHER, 1.0, id="the first system's"),
+        pytest.param({"a": (OTHER, True), "b": (THIRD, False)}, THIRD, 0.0, id="the second system's"),
+        pytest.param({"a": (OTHER, False), "b": (THIRD, True)}, f"Here:\n{OTHER}", 0.0, id="among words"),
+        pytest.param({"a": (f"{OTHER}\n\n", True)}, OTHER, 1.0, id="blank lines behind it"),
+        pytest.param({"a": (f"```diff\n{OTHER}```\n", True)}, OTHER, 1.0, id="the harness was given a fence"),
+        pytest.param({"a": (OTHER, True)}, THIRD, None, id="another patch than the harness ran"),
+        pytest.param({"a": (OTHER, True)}, "It cannot be done.", None, id="no patch, where the harness ran one"),
+        pytest.param({"a": ("", False)}, "It cannot be done.", 0.0, id="the harness was given none"),
+        pytest.param({"a": (OTHER, False)}, PATCH, 1.0, id="the reference, where the harness ran another"),
+        pytest.param({"a": (PATCH, False)}, PATCH, 0.0, id="the reference, which failed"),
+        pytest.param({"a": (OTHER, True), "b": (OTHER, True)}, OTHER, 1.0, id="twice the same"),
+        pytest.param({"a": (OTHER, True), "b": (OTHER, False)}, OTHER, None, id="contradiction"),
+        pytest.param({"a": (None, True), "b": (None, False)}, OTHER, None, id="contradiction without patches"),
+        pytest.param({"a": (None, True)}, OTHER, 1.0, id="reports alone"),
+        pytest.param({"a": (OTHER, True), "b": (None, False)}, OTHER, 1.0, id="one of them alone"),
+    ],
+)
+def test_a_verdict_counts_for_the_patch_that_the_harness_ran(
+    tmp_path: Path, ran: dict[str, tuple[str | None, bool]], response: str, expected: float | None
+) -> None:
+    """The verdict of the last folder by name counted for every system."""
+    scores = folder(tmp_path, **ran).score(EXAMPLE, {"response": response})
+    assert scores.get("resolved") == expected
+    assert ("unscored" in scores.details) == (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("left", "expected"),
+    [(["patch.diff", "run_instance.log"], 0.0), (["patch.diff"], None), (["run_instance.log"], None)],
+    ids=["as the harness leaves it", "a patch of something else", "the containers were not built"],
+)
+def test_a_patch_that_the_harness_could_not_run_is_not_resolved(
+    tmp_path: Path, left: list[str], expected: float | None
+) -> None:
+    """The harness leaves no report of it, and counts it among the errors in its summary."""
+    folder(tmp_path, other=(THIRD, True))
+    place = tmp_path / "model" / "some__body-1"
+    place.mkdir(parents=True)
+    for name in left:
+        (place / name).write_text(OTHER)
+    assert SWEBenchResolved(tmp_path).score(EXAMPLE, {"response": OTHER}).get("resolved") == expected
+
+
+def test_a_verdict_on_another_patch_is_another_fingerprint(tmp_path: Path) -> None:
+    found = [folder(tmp_path / str(at), a=(patch, True)) for at, patch in enumerate([None, OTHER, THIRD])]
+    assert len({one.fingerprint()["verdicts"] for one in found}) == 3
+
+
 def test_another_report_is_another_fingerprint(tmp_path: Path) -> None:
     found = []
     for resolved in (True, False):
