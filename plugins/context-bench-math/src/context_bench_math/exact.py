@@ -12,7 +12,7 @@ from context_bench_math.units import is_same_unit
 
 _MOST_TO_PAIR = 60
 _BASED = re.compile(r"\d+_\d+")
-_TIME = re.compile(r"(\d\d?(?::\d\d)?)(?: ?([ap])\.? ?m\.?)?", re.IGNORECASE)
+_TIME = re.compile(r"(\d\d?)(?::(\d\d))?(?: ?([ap])\.? ?m\.?)?", re.IGNORECASE)
 
 
 def same(reference: Reading, answer: Reading, places: int = 6) -> bool | None:
@@ -56,18 +56,26 @@ def is_same_writing(reference: str, answer: str) -> bool:
 def is_time(text: str) -> bool:
     """Whether a text is a time of day with its half of the day, ``10:30 p.m.``"""
     time = _TIME.fullmatch(text)
-    return time is not None and time[2] is not None
+    return time is not None and time[3] is not None
 
 
 def _same_time(reference: str, answer: str) -> bool | None:
     """Whether two times of day such as ``10:30 a.m.`` are the same; ``None`` where neither of them tells its half of the day."""
     if not (is_time(reference) or is_time(answer)):
         return None
-    told = [(time[1].removesuffix(":00"), time[2]) for time in map(_TIME.fullmatch, (reference, answer)) if time]
-    if len(told) < 2:
+    times = [time for time in map(_TIME.fullmatch, (reference, answer)) if time]
+    if len(times) < 2:
         return None
-    (one, half), (other, other_half) = told
-    return one == other and (not half or not other_half or half.lower() == other_half.lower())
+    (one, is_whole), (other, is_other_whole) = map(_minutes, times)
+    return one == other if is_whole and is_other_whole else one % 720 == other % 720
+
+
+def _minutes(time: re.Match[str]) -> tuple[int, bool]:
+    """Minutes since midnight, and whether they are known: ``3:00`` is in either half of the day, ``15:00`` in one."""
+    hour, minute, half = int(time[1]), int(time[2] or 0), (time[3] or "").lower()
+    if half and hour <= 12:
+        hour = hour % 12 + 12 * (half == "p")
+    return hour * 60 + minute, bool(half) or hour == 0 or hour > 12
 
 
 def _is_same_number(a: Numeral, b: Numeral, places: int) -> bool:
