@@ -57,7 +57,7 @@ def test_more_failures_than_allowed_give_exit_code_12_when_nobody_knows_the_size
     assert done.code == 12
     assert "200 of 10000 rows failed (2.0 %) and count as wrong." in done.err
     assert "replay, 200 rows: " in done.err
-    assert "That is more than --max-failed 1 allows." in done.err
+    assert "That is more than the 1 % that --max-failed allows." in done.err
 
 
 def test_a_run_in_which_no_row_may_fail_ends_with_the_first_that_does_though_nobody_knows_the_size(

@@ -397,7 +397,7 @@ def failed_share(result: Any, path: Path) -> int:
     for cause in failure_causes(path):
         tell(f"  {cause}")
     if share > 100 * allowed:
-        tell(f"That is more than --max-failed {100 * allowed:g} allows.")
+        tell(f"That is more than the {100 * allowed:g} % that --max-failed allows.")
         return 12
     return 0
 
