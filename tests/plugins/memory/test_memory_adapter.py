@@ -248,6 +248,30 @@ def test_sessions_are_read_in_the_forms_that_data_sets_have(example: Any, field:
 
 
 @pytest.mark.parametrize(
+    ("ids", "found"),
+    [
+        (["sharegpt_yywfIrx_0", "answer_280352e9", "ultrachat_1"], ["1", "2", "3"]),
+        (["answer_280352e9_1", "answer_280352e9_2"], ["1", "2", None]),
+        (["sharegpt_yywfIrx_0", "s2", 3], ["sharegpt_yywfIrx_0", "s2", "3"]),
+        (["answers-of-ada", "my_answer_1", None], ["answers-of-ada", "my_answer_1", None]),
+        ([], [None, None, None]),
+    ],
+    ids=["one of them", "fewer ids than sessions", "none of them", "other names", "no ids"],
+)
+def test_no_id_tells_which_session_holds_the_answer(ids: list[Any], found: list[str | None]) -> None:
+    """LongMemEval calls the sessions with the evidence ``answer_...``, and no other session so."""
+    example = {"haystack_sessions": [["One."], ["Two."], ["Three."]], "haystack_session_ids": ids}
+    assert [session["id"] for session in sessions_of(example)[1]] == found
+
+
+@pytest.mark.parametrize("field", ["haystack_sessions", "sessions"])
+def test_no_turn_tells_that_it_holds_the_answer(field: str) -> None:
+    turns = [{"role": "user", "content": "One.", "has_answer": True, "dia_id": "D1:1"}]
+    assert sessions_of({field: [turns]})[1][0]["turns"] == [{"role": "user", "content": "One.", "dia_id": "D1:1"}]
+    assert turns[0]["has_answer"]
+
+
+@pytest.mark.parametrize(
     ("example", "message"),
     [
         ({"sessions": "text"}, r"^sessions is of type str, and a list of sessions is needed\.$"),

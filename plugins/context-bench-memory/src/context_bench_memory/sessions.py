@@ -11,6 +11,9 @@ Session = dict[str, Any]
 FIELDS = ("sessions", "haystack_sessions", "context")
 """Fields that sessions are read from; the first that has any counts."""
 
+_EVIDENCE = "answer_"
+_MARK = "has_answer"
+
 
 def sessions_of(example: Mapping[str, Any]) -> tuple[str | None, list[Session]]:
     """Return the field that a row's sessions stand in, and the sessions in their order.
@@ -18,6 +21,10 @@ def sessions_of(example: Mapping[str, Any]) -> tuple[str | None, list[Session]]:
     ``sessions`` is a list of sessions; ``haystack_sessions`` the same, with ``haystack_dates`` and ``haystack_session_ids``
     beside it, as LongMemEval has them. A session is a list of turns, a mapping with ``turns`` (or ``messages``), or a
     text. A turn is a mapping with ``content`` or a text. ``context`` is one session: a text, or a list of texts or turns.
+
+    A memory is not told where the answer is: the mark ``has_answer`` of a turn is left out, as in LongMemEval's own
+    ``run_generation.py``; and where ids begin with ``answer_``, as those of its sessions with the evidence do, the sessions
+    of the row are numbered from 1 in place of them.
 
     >>> sessions_of({"context": ["Rome is in Italy.", "Rain fell."]})[1][0]["turns"][1]
     {'role': 'user', 'content': 'Rain fell.'}
@@ -34,7 +41,7 @@ def sessions_of(example: Mapping[str, Any]) -> tuple[str | None, list[Session]]:
         if not _is_list(found):
             raise TypeError(f"{field} is of type {type(found).__name__}, and a list of sessions is needed.")
         dates, ids = (_beside(example, field, name) for name in ("haystack_dates", "haystack_session_ids"))
-        pairs = zip(found, _padded(dates), _padded(ids))
+        pairs = zip(found, _padded(dates), _padded(_neutral(ids)))
         return field, [_session(each, f"{field}[{at}]", date, name) for at, (each, date, name) in enumerate(pairs)]
     return None, []
 
@@ -63,9 +70,16 @@ def _turn(found: Any, where: str) -> dict[str, Any]:
     if isinstance(found, Mapping):
         content = found.get("content", found.get("text"))
         if isinstance(content, str):
-            return {**found, "role": str(found.get("role", found.get("speaker", "user"))), "content": content}
+            kept = {name: value for name, value in found.items() if name != _MARK}
+            return {**kept, "role": str(found.get("role", found.get("speaker", "user"))), "content": content}
         raise TypeError(f"{where} has no content that is a text.")
     raise TypeError(f"{where} is of type {type(found).__name__}, and a turn is a mapping with content, or a text.")
+
+
+def _neutral(ids: Sequence[Any]) -> Sequence[Any]:
+    """Return the ids of sessions, or their numbers where an id tells which session holds the evidence."""
+    tells = any(isinstance(name, str) and name.startswith(_EVIDENCE) for name in ids)
+    return range(1, len(ids) + 1) if tells else ids
 
 
 def _beside(example: Mapping[str, Any], field: str, name: str) -> Sequence[Any]:
