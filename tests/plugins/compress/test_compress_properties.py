@@ -229,16 +229,16 @@ def test_the_output_list_is_a_new_one() -> None:
 
 
 HUGE = {
-    "prose": "The cat sat on the mat. " * 40_000,
-    "one word": "a" * 3_000_000,
-    "lines": "x\n" * 200_000,
-    "dots": ". " * 200_000,
-    "Chinese": "你好。今天天气很好！" * 20_000,
-    "surrogates": "\ud83d\ude00" * 200_000,
-    "halves": "\udc00" * 300_000,
-    "accents": "e" + "\u0301" * 300_000,
-    "joiners": "\u200d" * 300_000,
-    "white space": " \n\u3000" * 500_000,
+    "prose": "The cat sat on the mat. " * 20_000,
+    "one word": "a" * 1_500_000,
+    "lines": "x\n" * 100_000,
+    "dots": ". " * 100_000,
+    "Chinese": "你好。今天天气很好！" * 10_000,
+    "surrogates": "\ud83d\ude00" * 100_000,
+    "halves": "\udc00" * 150_000,
+    "accents": "e" + "\u0301" * 150_000,
+    "joiners": "\u200d" * 150_000,
+    "white space": " \n\u3000" * 250_000,
 }
 
 
@@ -246,6 +246,6 @@ HUGE = {
 @pytest.mark.parametrize("text", HUGE.values(), ids=list(HUGE))
 def test_huge_and_strange_texts_are_taken(build: Callable[..., Any], text: str) -> None:
     if not isinstance(build, type) or build.__module__.endswith("summarizers"):
-        text = text[:100_000]  # models and matrices take their time
+        text = text[:50_000]  # models and matrices take their time
     output = build(ratio=0.1).process({"context": text, "question": "cat 天气 x"})
     assert count_tokens(output["context"]) <= output["compression"]["budget"]
