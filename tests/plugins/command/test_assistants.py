@@ -86,6 +86,14 @@ def test_claude_is_asked_as_documented_and_its_usage_and_cost_are_read(
     assert "sk-ant-canary" not in str(system.fingerprint())
 
 
+def test_a_line_separator_within_a_message_of_codex_parts_no_event(fake: Fake) -> None:
+    text = "It\u2028al\x85y"
+    events = [{"type": "item.completed", "item": {"type": "agent_message", "text": one}} for one in ("I look.", text)]
+    written = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in events).encode()
+    fake("codex", f"import sys\nsys.stdout.buffer.write({written!r})\n")
+    assert CodexCLI("gpt-x").process(EXAMPLE)["response"] == text
+
+
 def test_codex_is_asked_as_documented_and_its_last_message_is_the_response(fake: Fake) -> None:
     path = fake("codex", printing(*CODEX))
     assert CodexCLI("gpt-x").process(EXAMPLE) == {

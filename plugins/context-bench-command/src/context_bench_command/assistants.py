@@ -136,7 +136,7 @@ class CodexCLI(Assistant):
 
     def _read(self, written: bytes) -> dict[str, Any]:
         response, usage, trouble = None, {}, None
-        for line in decoded(written, self.name).splitlines():
+        for line in decoded(written, self.name).split("\n"):  # U+2028 and its like stand as they are in JSON
             try:
                 event = json.loads(line)
             except (ValueError, RecursionError):
