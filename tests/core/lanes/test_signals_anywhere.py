@@ -98,19 +98,29 @@ MOMENTS = {
 
 
 @pytest.mark.parametrize("name", CODES)
-@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS.keys())
-def test_a_signal_outside_the_rows_is_recorded(moment: str, name: str, tmp_path: Path) -> None:
-    path = tmp_path / "run.sqlite"
-    done = run(moment, path, name)
-    assert done.stdout.splitlines() == [f"stopped {CODES[name]}"], done.stderr
-    assert done.returncode == 0
-    store = RunFile.open(path)
-    assert store.run()["status"] == "interrupted"
-    store.close()
-    evaluate(Plain(), [{"id": str(n)} for n in range(9)], [One()], progress=False, max_workers=1, run_file=path)
-    store = RunFile.open(path)
-    assert store.run()["status"] == "finished"
-    store.close()
+def test_a_signal_outside_the_rows_is_recorded(name: str, tmp_path: Path) -> None:
+    script = f"""
+folder = path
+for number_of_moment, moment in enumerate({list(MOMENTS.values())!r}):
+    child = os.fork()  # each in a process of its own, the imports made once
+    if child == 0:
+        path = os.path.join(folder, f"{{number_of_moment}}.sqlite")
+        exec(moment)
+        sys.exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+    done = run(script, tmp_path, name)
+    told = done.stdout.splitlines()
+    for number, moment in enumerate(MOMENTS):
+        assert told[2 * number : 2 * number + 2] == [f"stopped {CODES[name]}", "0"], (moment, done.stdout, done.stderr)
+        path = tmp_path / f"{number}.sqlite"
+        store = RunFile.open(path)
+        assert store.run()["status"] == "interrupted", moment
+        store.close()
+        evaluate(Plain(), [{"id": str(n)} for n in range(9)], [One()], progress=False, max_workers=1, run_file=path)
+        store = RunFile.open(path)
+        assert store.run()["status"] == "finished", moment
+        store.close()
 
 
 def test_a_run_that_cannot_begin_is_recorded_as_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,8 +107,12 @@ def _path(key: tuple[Any, ...]) -> str:
         home = os.path.join(os.path.expanduser("~"), ".cache")
         if not home.startswith("/"):
             raise ValueError("no home")
-    number = int.from_bytes(marshal.dumps(key, 2), "little") % (2**61 - 1)  # the file holds the whole key
-    return os.path.join(home, "context-bench", f"{number:016x}.kept")
+    name = _sum(marshal.dumps(key, 2)).hex()  # the file holds the whole key
+    return os.path.join(home, "context-bench", f"{name}.kept")
+
+
+def _sum(written: bytes) -> bytes:
+    return (int.from_bytes(written, "little") % (2**61 - 1)).to_bytes(8, "big")
 
 
 def _kept(path: str, key: tuple[Any, ...]) -> bytes | None:
@@ -120,10 +124,13 @@ def _kept(path: str, key: tuple[Any, ...]) -> bytes | None:
             found = os.fstat(file.fileno())
             if not _is_ours(found, 0o100000) or found.st_size > _LONGEST:
                 return None
-            kept_key, stamps, said = marshal.loads(file.read())
+            written = file.read()
+        if written[:8] != _sum(written[8:]):  # to read what is torn may take all memory there is
+            return None
+        kept_key, stamps, said = marshal.loads(written[8:])
         is_same = kept_key == key and isinstance(said, bytes)
         is_same = is_same and all(_stamp(place) == stamp for place, stamp in stamps.items())
-    except (OSError, ValueError, EOFError, TypeError, AttributeError):  # a torn file
+    except (OSError, ValueError, EOFError, TypeError, AttributeError):  # no file, or another format
         return None
     return bytes(said) if is_same else None
 
@@ -218,7 +225,7 @@ def _keep(path: str, key: tuple[Any, ...], started: int, sources: list[str], sai
         _clear(folder)
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with open(descriptor, "wb") as file:
-            file.write(marshal.dumps((key, stamps, said), 2))
+            file.write(_sum(whole := marshal.dumps((key, stamps, said), 2)) + whole)
         os.replace(new, path)
     except OSError:  # nowhere to keep it: the answer has been given, only the next one is not quicker
         return

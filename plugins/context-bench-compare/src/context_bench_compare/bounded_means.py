@@ -104,18 +104,24 @@ def _end(sums: Floats, weights: Floats, quantile: float) -> float:
     spread = math.sqrt(float(np.square(sums - mean * weights).sum())) / float(weights.sum())
     if high - low <= 1e-14 * max(abs(low), abs(high)) or spread <= 0:
         return low
-    value, start = max((low + high) / 2, mean - quantile * spread), 0.0
+    value, slope = max((low + high) / 2, mean - quantile * spread), spread
+    point = (value - mean) / (spread * spread * float(weights.sum()))
     before: tuple[float, float] | None = None
     for _ in range(_STEPS):
-        found, start = _distance(sums - value * weights, start)
+        terms = sums - value * weights
+        found, point = _distance(terms, point)
         apart = found + quantile
         low, high = (value, high) if apart < 0 else (low, value)
-        if abs(apart) < 1e-9 or high - low <= 1e-12 * spread:
-            break
-        slope = spread if before is None or before[1] == apart else (value - before[0]) / (apart - before[1])
-        before, value = (value, apart), value - apart * slope
-        if not low < value < high:
-            value = (low + high) / 2
+        if before is not None and before[1] != apart:
+            slope = (value - before[0]) / (apart - before[1])
+        before, after = (value, apart), value - apart * slope
+        if not low < after < high:
+            after = (low + high) / 2
+        if abs(apart) < 1e-6 or high - low <= 1e-12 * spread:
+            return after
+        square = np.square(1 / (1 - point * terms))
+        point += (after - value) * float(weights @ square) / float(np.square(terms) @ square)  # where its sum stays zero
+        value = after
     return value
 
 
@@ -136,11 +142,10 @@ def _distance(terms: Floats, start: float) -> tuple[float, float]:
         first, second = float(scaled.sum()), float(scaled @ scaled)
         low, high = (low, point) if first > 0 else (point, high)
         after = point - first / second
-        if not low < after < high:
-            after = (low + high) / 2
-        step, point = abs(after - point), after
-        if step * math.sqrt(second) < 1e-9:
+        if abs(first) < 1e-7 * math.sqrt(second):  # the next step would be some square of this one
+            point = after
             break
+        point = after if low < after < high else (low + high) / 2
     scaled = terms / (1 - point * terms)
     second, third = float(scaled @ scaled), 2 * float((scaled**3).sum())
     root = math.copysign(math.sqrt(max(0.0, 2 * float(np.log1p(-point * terms).sum()))), point)

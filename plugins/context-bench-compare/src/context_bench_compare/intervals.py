@@ -250,7 +250,7 @@ def tango(improved: int, regressed: int, rows: int, quantile: float) -> tuple[fl
         return apart / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, apart)
 
     def end(low: float, high: float, limit: float) -> float:
-        for _ in range(60):
+        for _ in range(36):  # to 1e-10
             middle = (low + high) / 2
             low, high = (middle, high) if score(middle) > limit else (low, middle)
         return (low + high) / 2
