@@ -120,7 +120,8 @@ def _end(sums: Floats, weights: Floats, quantile: float) -> float:
         if abs(apart) < 1e-6 or high - low <= 1e-12 * spread:
             return after
         square = np.square(1 / (1 - point * terms))
-        point += (after - value) * float(weights @ square) / float(np.square(terms) @ square)  # where its sum stays zero
+        moved = (after - value) * float(weights @ square)
+        point += moved / float(np.square(terms) @ square)  # where the sum stays zero
         value = after
     return value
 
