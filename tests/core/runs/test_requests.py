@@ -113,7 +113,7 @@ def test_a_run_that_cannot_begin_leaves_nothing(wrong: dict[str, Any], tmp_path:
     pytest.importorskip("context_bench_answer_quality", reason="it is wired")
     given = {"evaluators": [Two()], "dataset": EXAMPLES, **wrong}
     labelled = {"dataset": None, "datasets": {"here": EXAMPLES}}
-    for name, datasets in [("labelled", labelled), *([] if "score_field" in wrong else [("one", {})])]:
+    for name, datasets in [("labelled", labelled), ("one", {})]:
         with pytest.raises(ContextBenchError):
             evaluate(echo, progress=False, run_file=tmp_path / f"{name}.sqlite", **{**given, **datasets})  # type: ignore[arg-type]
     assert os.listdir(tmp_path) == []

@@ -8,7 +8,7 @@ import pytest
 
 from context_bench import EvalResult, evaluate
 from context_bench.bench.reading import canonical_row, read_result
-from context_bench.errors import ConfigurationError
+from context_bench.errors import ConfigurationError, MetricError
 from context_bench.store.reader import RunReader
 
 pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
@@ -57,6 +57,19 @@ def test_rows_without_gold_are_held_against_the_reference_and_never_mixed_with_t
         assert {key.partition("_")[0] for key in row.scores} == {"agreement"}
     assert result.config["datasets"] == [""]
     assert result.config["reference"] == "direct"
+
+
+@pytest.mark.parametrize("field", ["agreement_f1", "agreement_f2"])
+@pytest.mark.parametrize("named", [True, False], ids=["a named dataset", "any rows"])
+def test_a_score_of_agreement_is_known_before_the_first_call(field: str, named: bool) -> None:
+    direct = Says("direct", "red car")
+    given: dict[str, Any] = {"examples": None, "datasets": {"here": EXAMPLES[1:]}} if named else {}
+    if field == "agreement_f1":
+        assert run(Says("proxy", "red bus"), direct, score_field=field, **given).summary["proxy"]["mean_score"] == 0.5
+        return
+    with pytest.raises(MetricError, match="'agreement_f2', which no evaluator of this run gives"):
+        run(Says("proxy", "red bus"), direct, score_field=field, **given)
+    assert direct.calls == []
 
 
 def test_the_reference_is_not_scored_against_itself_but_asked_twice_for_the_noise_floor() -> None:

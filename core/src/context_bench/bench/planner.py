@@ -6,7 +6,7 @@ The planner wires evaluators to each label as it is met, and sets them up, each 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -24,9 +24,9 @@ from context_bench.plugins.catalog import Catalog, Component, component_of, edit
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
 from context_bench.plugins.loading import read_options, unfit
-from context_bench.plugins.wiring import DatasetFacts, DatasetPlan, Decision, check_choice, plan_dataset
+from context_bench.plugins.wiring import DatasetFacts, DatasetPlan, Decision, check_choice, decide_dataset, plan_dataset
 from context_bench.protocols import Evaluator
-from context_bench.records import KeyMeaning
+from context_bench.records import ANY_KEY, KeyMeaning
 from context_bench.runner.parts import Effort, LabelWiring, Scorer
 from context_bench.store.encoding import digest
 from context_bench.store.keys import evaluator_key
@@ -204,6 +204,18 @@ class Planner:
         """The evaluators in use that want to know the end of the run, as controllers do, behind what they are called."""
         wanting = [one for one in self._ready.values() if callable(getattr(one.evaluator, "finished", None))]
         return [(f"The evaluator {one.id}", one.evaluator) for one in wanting]
+
+    def possible_keys(self) -> Iterator[str]:
+        """Yield the score keys that rows of whatever label can have; ``*`` if nobody can tell."""
+        if self._request.hooks or self._store is not None:  # hooks may wire anything, an earlier session has scored
+            yield ANY_KEY
+        for evaluator in self._objects:
+            component, prefix = component_of(self._catalog, "evaluators", evaluator), self._object_prefixes
+            scores = component.said.scores if component else ()
+            yield from [prefix.get(evaluator.name, "") + key for key in scores] or [ANY_KEY]
+        for decision in decide_dataset(self._catalog, DatasetFacts(""), self._choice):
+            if decision.wired or (self._choice.exact is None and decision.component.said.wire):
+                yield from decision.keys or [ANY_KEY]
 
     def know(self, facts: DatasetFacts) -> None:
         """Tell the planner about a dataset before its label is met."""

@@ -152,11 +152,7 @@ def unpaired(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tupl
     left, right = _asked(one), _asked(other)
     if left is None or right is None:
         return {}
-    return {
-        name: (left.get(name), right.get(name))
-        for name in dict.fromkeys([*left, *right])
-        if left.get(name) != right.get(name)
-    }
+    return {name: (left.get(name), right.get(name)) for name in left | right if left.get(name) != right.get(name)}
 
 
 def _asked(description: Mapping[str, Any]) -> dict[str, Any] | None:

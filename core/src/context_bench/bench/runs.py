@@ -32,7 +32,7 @@ from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.settings import PluginSettings
 from context_bench.plugins.wiring import changes_of_plan
 from context_bench.protocols import Pacer, Tokenizer
-from context_bench.records import ANY_KEY
+from context_bench.records import AGREEMENT, ANY_KEY
 from context_bench.results import EvalResult, StoredRows
 from context_bench.runner.admission import Admission, bill_of
 from context_bench.runner.job_source import Feed, bounded
@@ -176,9 +176,8 @@ def run_path(request: Request) -> Path:
 
 def _earlier(request: Request) -> EarlierResponses | None:
     """Return the responses that a run may take, those of a cache among them; None where it asks for no earlier one's."""
-    places = [Path(place) for place in request.reuse]
-    if request.cache_dir is not None and Path(request.cache_dir).exists():
-        places.append(Path(request.cache_dir))
+    cached = [] if request.cache_dir is None or not Path(request.cache_dir).exists() else [request.cache_dir]
+    places = [Path(place) for place in (*request.reuse, *cached)]
     if not places:
         return None
     from context_bench.runs import run_files
@@ -697,15 +696,17 @@ def _require_everything(request: Request) -> None:
 
 
 def check_metrics(metrics: Sequence[RunMetric], planner: Planner, streams: Sequence[Stream]) -> None:
-    """Find a misspelt score before the first example, where every label and key is known by then.
+    """Find a misspelt score before the first example, where every key is known by then.
 
     Raises:
         MetricError: A metric asks for a score that nothing of the run gives.
     """
     known = [key for wiring in planner.wirings.values() for key in wiring.keys]
-    if ANY_KEY in known or any(stream.label is None for stream in streams):
-        return
-    for metric in metrics:
+    if any(stream.label is None for stream in streams):
+        known += planner.possible_keys()
+    if planner.reference is not None:
+        known += [AGREEMENT + key for key in known]
+    for metric in () if ANY_KEY in known else metrics:
         check_score_field(metric.metric, (), known)
 
 

@@ -22,7 +22,7 @@ from context_bench.bench.run_parts import described_parts, with_flags_of_parts
 from context_bench.cli import commands
 from context_bench.cli.commands import flag_values, open_catalog, together
 from context_bench.console import Screen, check_place, say, styled, tell, warn, whole_file, write_json
-from context_bench.errors import ConfigurationError, MetricError, PluginError, UnknownNameError, exit_code_of
+from context_bench.errors import ConfigurationError, MetricError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
 from context_bench.plugins.loading import attempted, build, load, read_options, unfit
 from context_bench.plugins.settings import LOCK_FILE, load_project
@@ -295,10 +295,9 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
         with _aside():
             result = runs.run(catalog, request, path, on_warning=warn)
     except MetricError as error:
-        tell(f"Error: {error}")
         if path.exists():
-            tell(f"The run is complete: context-bench report {path}")
-        return exit_code_of(error)
+            error.args = (f"{error}\nThe run is complete: context-bench report {path}",)
+        raise
     try:
         reports.write(result)
     finally:

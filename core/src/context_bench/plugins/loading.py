@@ -27,13 +27,11 @@ def load(component: Component) -> Any:
         PluginError: The component is in no state to be loaded, or loading it failed; the message says why and what to
             do, and the cause is chained.
     """
-    component.require_ok()
-    loaded, value, cause = try_load(component)
-    if loaded.state != component.state:
-        try:
-            loaded.require_ok()
-        except PluginError as error:
-            raise error from cause
+    loaded, value, cause = try_load(component.require_ok())
+    try:
+        loaded.require_ok()
+    except PluginError as error:
+        raise error from cause
     return value
 
 
@@ -411,8 +409,8 @@ def facade(kind: str, module: dict[str, Any]) -> tuple[Callable[[str], Any], Cal
     def names() -> list[str]:
         from context_bench.plugins.discovery import discover
 
-        usable = [component.said.class_name for component in discover().of_kind(kind) if component.state == OK]
-        return sorted(set(filter(None, usable)))
+        usable = {component.said.class_name for component in discover().of_kind(kind) if component.state == OK}
+        return sorted(filter(None, usable))
 
     return find, names
 

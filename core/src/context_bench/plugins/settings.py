@@ -132,11 +132,10 @@ class PluginSettings(NamedTuple):
         Raises:
             UnknownNameError: A switch, the project's allow-list or its preference names what nobody has heard of.
         """
-        here = frozenset[str]().union(*map(switches, installed))
+        here = frozenset(without).union(*map(switches, installed))
         names = [(name, layer.off) for layer in self.layers for name, _ in layer.switches]
         names += [(name, layer.list) for layer in self.layers[:1] for name in layer.allowed or ()]
         names += [(name, f"plugins.prefer in {PROJECT_FILE}") for name in self.preferred.values()]
-        here |= frozenset(without)
         for name, where in names:
             known = here if where == _COMMAND_LINE or name in here else here | _ours()
             if name not in known:

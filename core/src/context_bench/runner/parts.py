@@ -129,8 +129,8 @@ class Scorer:
         cpu_bound: Whether it is run in processes of its own, once it has cost enough.
         effort: What it has cost.
         keys: What its declared keys mean; empty when it declares none.
-        ranges: Least and greatest value of each declared key (with prefix; None for no bound), or of a pattern of keys;
-            empty when nothing is declared.
+        ranges: Least and greatest value of each declared key (with prefix; None for no bound); empty when nothing is
+            declared.
         provenance: What is recorded about it.
         agrees: Whether it holds responses against the reference's, in place of a gold answer.
     """
