@@ -167,6 +167,4 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     close = [by_lower[match] for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
     if close:
         return f"Did you mean {' or '.join(repr(candidate) for candidate in close)}?"
-    if 0 < len(names) <= 12:
-        return f"There is: {', '.join(names)}."
-    return ""
+    return f"There is: {', '.join(names)}." if 0 < len(names) <= 12 else ""

@@ -250,6 +250,4 @@ def _deep(value: Any, forms: list[str]) -> Any:
         return _without(value, forms)
     if isinstance(value, Mapping):
         return {_deep(key, forms): _deep(item, forms) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_deep(item, forms) for item in value]
-    return value
+    return [_deep(item, forms) for item in value] if isinstance(value, list | tuple) else value

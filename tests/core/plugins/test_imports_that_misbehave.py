@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from context_bench import read_result
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.loading import load
 
 SYSTEM = """
     {first}
@@ -80,6 +85,55 @@ def test_an_import_that_takes_long_is_named_meanwhile(
     done = context_bench("run", "--system", "odd", "--dataset", "toy", "--quiet")
     assert done.code == 0
     assert "Importing acme-odd/odd (module acme_odd) takes more than 0.01 s." in done.words
+
+
+MISBEHAVES = {
+    "the import changes the folder": ("import os; os.chdir(os.path.dirname(__file__))", ""),
+    "the import lowers the recursion limit": (
+        "import inspect, sys; sys.setrecursionlimit(len(inspect.stack(0)) + 30)",
+        "",
+    ),
+    "each call changes the folder": ("import os", "os.chdir(os.path.dirname(__file__))"),
+}
+
+
+@pytest.mark.parametrize(("first", "then"), MISBEHAVES.values(), ids=MISBEHAVES.keys())
+def test_files_lie_where_the_command_was_called_whatever_a_system_does(
+    first: str, then: str, site: Any, workplace: Path, context_bench: Callable[..., Any]
+) -> None:
+    site.basics()
+    code = SYSTEM.format(first=first).replace("return", f"{then or 'pass'}\n            return")
+    site.add("acme-odd", code=code, manifest=MANIFEST, entry_points={"systems": {"odd": "acme_odd:Odd"}})
+    (workplace / "rows.labels").write_text("one two three")
+    limit = sys.getrecursionlimit()
+    flags = ("--run-file", "r.sqlite", "-o", "out.json", "-q")
+    done = context_bench("run", "-s", "odd", "-d", "rows.labels", *flags)
+    assert done.code == 0, done.words
+    assert (len(json.loads(Path("out.json").read_text())["rows"]), sys.getrecursionlimit()) == (3, limit)
+    assert {"r.sqlite", "out.json"} <= set(os.listdir(workplace))
+    assert Path.cwd() == workplace
+
+
+def test_a_component_is_imported_where_the_current_folder_is_gone(
+    site: Any, workplace: Path, context_bench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone() -> str:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    site.basics()
+    component = discover().find("systems", "echo")
+    monkeypatch.setattr("os.getcwd", gone)
+    assert load(component).name == "echo"
+
+
+def test_the_rows_of_a_result_are_read_wherever_the_program_is_by_then(
+    site: Any, workplace: Path, tmp_path: Path, context_bench: Callable[..., Any]
+) -> None:
+    site.basics()
+    context_bench("run", "-s", "echo", "-d", "toy", "--run-file", "r.sqlite", "-q")
+    result = read_result("r.sqlite")
+    os.chdir(tmp_path)
+    assert [row.example_id for row in result.rows] == ["1", "2"]
 
 
 def test_an_import_that_closes_what_stands_below_standard_output_is_told_and_keeps_the_run(run: Any) -> None:

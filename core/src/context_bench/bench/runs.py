@@ -298,7 +298,7 @@ class Run:
             self._set_up(catalog, request, place, warnings)
 
     def _set_up(self, catalog: Catalog, request: Request, place: Place, warnings: Warnings) -> None:
-        self._catalog = catalog
+        self._catalog, self._folder = catalog, os.getcwd()
         self._earlier = _earlier(request)
         check_locked_parts(catalog, request)
         self._parts = parts = run_parts.load_parts(catalog, request)
@@ -495,11 +495,13 @@ class Run:
                     self._store.add_provenance({"limits": admission.learned})
 
     def _close(self) -> None:
-        """Show no more, and close the systems."""
+        """Show no more, close the systems, and leave the current folder as it was found."""
         if self._progress is not None:
             self._progress.close()
         for line in close_systems(self._slots):
             self._planner.warn(line)
+        with suppress(OSError):  # it is gone
+            os.chdir(self._folder)
 
     def _admission(self, stop: Stop) -> Admission:
         request, governors = self._request, self._parts.governors

@@ -460,6 +460,4 @@ def stated(state: str) -> str:
 
 def singular(kind: str) -> str:
     """Return the word for one component of a kind."""
-    if kind == "flags":
-        return "flag group"
-    return kind.removesuffix("s").replace("_", " ")
+    return "flag group" if kind == "flags" else kind.removesuffix("s").replace("_", " ")

@@ -101,15 +101,21 @@ def staying() -> Iterator[None]:
 
 
 def _imported(component: Component, module: str) -> Any:
-    """Import a module; one that takes long is named meanwhile."""
+    """Import a module; one that takes long is named meanwhile. The folder stays, and no recursion limit is lowered."""
     watch = Timer(_LONG, tell, [f"Importing {component.id} (module {module}) takes more than {_LONG:g} s."])
     watch.daemon = True
+    folder, depth = "", sys.getrecursionlimit()
+    with suppress(OSError):  # it is gone
+        folder = os.getcwd()
     try:
         with suppress(RuntimeError):  # no thread is to be had
             watch.start()
         with staying():
             return import_module(module)
     finally:
+        sys.setrecursionlimit(max(depth, sys.getrecursionlimit()))
+        if folder:
+            os.chdir(folder)
         watch.cancel()
 
 

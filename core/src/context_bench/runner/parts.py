@@ -376,9 +376,7 @@ def without_gold(value: Any, gold: Collection[str]) -> Any:
     """
     if isinstance(value, Mapping):
         return {name: without_gold(one, gold) for name, one in value.items() if name not in gold}
-    if isinstance(value, list | tuple):
-        return [without_gold(one, gold) for one in value]
-    return value
+    return [without_gold(one, gold) for one in value] if isinstance(value, list | tuple) else value
 
 
 def gold_sources(fields: Mapping[str, str], gold: Iterable[str] = ()) -> tuple[str, ...]:

@@ -79,12 +79,12 @@ def writing(path: Path) -> sqlite3.Connection:
 class _Open:
     """One read-only connection of one thread, and what is remembered of the file as it shows it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, place: Path, path: Path) -> None:
         self.depth = 0
         self.is_over = False
-        self.path = path
-        self.state = _state(path)
-        self.connection = _reading(path, self._is_frozen)
+        self.place, self.path = place, path
+        self.state = _state(place, path)
+        self.connection = _reading(place, path, self._is_frozen)
         self.version = 0
         self.remembered: dict[str, Any] = {}
 
@@ -95,7 +95,7 @@ class _Open:
     @property
     def is_outdated(self) -> bool:
         """Whether a file that is read as it lies was changed since."""
-        return self._is_frozen and _state(self.path) != self.state
+        return self._is_frozen and _state(self.place, self.path) != self.state
 
     def close_soon(self) -> None:
         """Close the connection as soon as no snapshot is open: one that a thread is reading from must not be closed."""
@@ -110,10 +110,14 @@ class Source:
 
     A file without a write-ahead log is read as it lies, without locks and without any file beside it; that nobody changed
     it meanwhile is found out afterwards.
+
+    Attributes:
+        path: The run file, as it is told.
+        place: Where that lies, whichever the current folder is later.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.place = path, path.absolute()
         self._mine = local()
         self._all: list[_Open] = []
         self._opening = RLock()
@@ -185,7 +189,7 @@ class Source:
             if mine is not None and mine.depth == 0 and not mine.is_over and mine.is_outdated:
                 self._leave(mine)
             if mine is None or mine.is_over:
-                mine = self._mine.open = _Open(self.path)
+                mine = self._mine.open = _Open(self.place, self.path)
                 self._all.append(mine)
             if mine.depth == 0:
                 mine.connection.execute("BEGIN")
@@ -224,22 +228,22 @@ def told_as_damage(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _state(path: Path) -> tuple[Any, ...]:
+def _state(place: Path, path: Path) -> tuple[Any, ...]:
     """Return what changes when a file does; the last item says whether it has a write-ahead log with something in it."""
     try:
-        found = os.stat(path)
+        found = os.stat(place)
     except OSError:
         found = None
     if found is None or not S_ISREG(found.st_mode):
         raise StoreError(f"There is no run file {path}. `context-bench run` writes them to runs/.")
     has_log = False
     with suppress(OSError):
-        has_log = os.stat(f"{path}-wal").st_size > 0
+        has_log = os.stat(f"{place}-wal").st_size > 0
     return found.st_ino, found.st_size, found.st_mtime_ns, has_log
 
 
-def _reading(path: Path, is_frozen: bool) -> sqlite3.Connection:
-    where = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if is_frozen else ''}"
+def _reading(place: Path, path: Path, is_frozen: bool) -> sqlite3.Connection:
+    where = f"{place.resolve().as_uri()}?mode=ro{'&immutable=1' if is_frozen else ''}"
     connection = sqlite3.connect(
         where, uri=True, check_same_thread=False, timeout=30.0, isolation_level=None, factory=_Connection
     )
@@ -281,7 +285,7 @@ class RunReader(Source):
     @contextmanager
     def apart(self) -> Iterator[RunReader]:
         """Open another reader of the file: what it reads for long is a snapshot, while this one sees what is committed."""
-        with closing(RunReader(self.path)) as reader:
+        with closing(RunReader(self.place)) as reader:
             reader._held_against = self._held_against
             yield reader
 

@@ -118,7 +118,7 @@ class RunFile(RunReader):
     def is_there(self) -> bool:
         """Whether the file still has its name; somebody may remove or replace it while a run goes on."""
         try:
-            return os.stat(self.path).st_ino == self._inode
+            return os.stat(self.place).st_ino == self._inode
         except OSError:
             return False
 
@@ -136,7 +136,7 @@ class RunFile(RunReader):
         """Close the file and remove it, with what SQLite keeps beside it, unless somebody did or replaced it."""
         self.close()
         if self.is_there:
-            _remove(self.path)
+            _remove(self.place)
 
     def keep_request(self, config: Mapping[str, Any]) -> None:
         """Record what is asked for now, in place of what the run began with."""
@@ -158,9 +158,9 @@ class RunFile(RunReader):
                 [(seal,)] = self._connection.execute("SELECT value FROM meta WHERE name = 'seal'").fetchall()
                 super().close()
                 self._connection.close()
-                log = self.path.with_name(f"{self.path.name}-wal")
+                log = self.place.with_name(f"{self.place.name}-wal")
                 if seal.endswith(OPEN) and not (log.exists() and log.stat().st_size):
-                    close_seal(self.path, seal)
+                    close_seal(self.place, seal)
                     return True
                 return False
             except (OSError, sqlite3.Error) as error:
