@@ -103,9 +103,7 @@ def build_system(catalog: Catalog, spec: SystemSpec) -> System:
     system = as_transformer(component.build(spec.options))
     if not isinstance(system, System):
         raise unfit(component, f"{type(system).__name__} has no name or no process()")
-    if not spec.steps:
-        return system
-    return Chain([system, *(build_system(catalog, step) for step in spec.steps)])
+    return system if not spec.steps else Chain([system, *(build_system(catalog, step) for step in spec.steps)])
 
 
 def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpec | None) -> list[SystemSpec]:

@@ -84,7 +84,8 @@ class Signals:
 
     Calls that have not ended :data:`LONGEST` seconds after the first are left, as if a second signal had come, and then
     another. As a context manager around the whole of a session it takes those signals that nobody else handles, and gives
-    them back. In a thread other than the main one it does nothing.
+    them back. Meanwhile SIGCHLD is not ignored, as a launcher or a package may have it: the status of every program that ends
+    would be lost, and Python takes it for 0. In a thread other than the main one it does nothing.
 
     Args:
         say: Told what happens, on a thread of its own; None tells nobody.
@@ -111,6 +112,8 @@ class Signals:
     def __enter__(self) -> Signals:
         for number in _free(NAMES):
             self._before[number] = signal.signal(number, self._take)
+        for number in _free(("SIGCHLD",), signal.SIG_IGN):
+            self._before[number] = signal.signal(number, signal.SIG_DFL)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -180,11 +183,11 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise Interruption(number)
 
 
-def _free(names: Iterable[str]) -> list[int]:
-    """Return the signals that nobody else handles; none on a thread that cannot take them."""
+def _free(names: Iterable[str], *handlers: Any) -> list[int]:
+    """Return the signals that have one of some handlers, or that nobody else handles; none on a thread that cannot take them."""
     if current_thread() is not main_thread():
         return []
-    ours = (signal.SIG_DFL, signal.default_int_handler, _interrupt)
+    ours = handlers or (signal.SIG_DFL, signal.default_int_handler, _interrupt)
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     return [number for number in numbers if signal.getsignal(number) in ours]
 
