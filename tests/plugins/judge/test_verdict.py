@@ -137,6 +137,62 @@ REPLIES: list[tuple[str, str | None]] = [
     ("Response A is much, much better.", "A"),
     ("Assistant B's response is better than Assistant A's.", "B"),
     ("A's answer is worse.", "B"),
+    # a verdict on one aspect, and another one that prefers the other side
+    ("A wins on style. B wins on accuracy.", None),
+    ("A wins on style, B wins on accuracy.", None),
+    ("A is better in clarity, while B is better in depth.", None),
+    ("On style A wins. On accuracy B wins.", None),
+    ("In terms of style, A is better. In terms of accuracy, B is better.", None),
+    ("On the one hand, A is better. On the other hand, B is better.", None),
+    ("Clarity: A is better.\nDepth: B is better.", None),
+    ("A is better organized. B is better written.", None),
+    ("A is better in style, B in accuracy.", None),
+    ("A edges out B in style, B in accuracy.", None),
+    ("Verdict: A for style, B for accuracy", None),
+    ("A is better. B is more concise and more helpful.", "A"),
+    ("Response B is better. Response A is more complete.", None),
+    ("A is worse in style, B in accuracy.", None),
+    # and what settles it
+    ("A wins on style. B wins on accuracy. Overall, B wins.", "B"),
+    ("A wins on style. B wins on accuracy. Therefore, A is better.", "A"),
+    ("A wins on style and B on accuracy, so it's a tie.", "tie"),
+    ("Clarity: A is better.\nDepth: B is better.\nVerdict: A", "A"),
+    ("A wins on style. B wins on accuracy. [[B]]", "B"),
+    ("A is better in style. On closer inspection, B is better.", "B"),
+    ("At first sight A is better. In my opinion, B is better.", "B"),
+    ("A is better in style. B is better in every other respect.", "B"),
+    ("A is better in style, but B is better for this question.", "B"),
+    ("A is better in style and in accuracy.", "A"),
+    ("A wins on accuracy.", "A"),
+    ("B is better in style. A is worse in accuracy.", "B"),
+    ("A is more accurate. A is better in style, too. B is short.", "A"),
+    ("Verdict: A for its accuracy", "A"),
+    # forms that published prompts ask for
+    ('{"reason of A>B": "style", "reason of B>A": "facts", "choice": "A++"}', "A"),
+    ('{"reason of A>B": "style", "reason of B>A": "facts", "choice": "B+"}', "B"),
+    ('{"reason of A>B": "", "reason of B>A": "", "choice": "A=B"}', "tie"),
+    ('{\n "reason of A>B": "style",\n "reason of B>A": "facts",\n "choice": "B++",\n}', "B"),
+    ('{\n "reason of A>B": "style",\n "reason of B>A": "facts",\n "choice": "A=B",\n}', "tie"),
+    ('{\n "choice": "A<B",\n}', "B"),
+    ('{"reason of A>B": "style", "reason of B>A": "facts", "choice": ""}', None),
+    ("A++", "A"),
+    ("[[B+]]", "B"),
+    ("My final verdict is A=B", "tie"),
+    ("My final verdict is A<<B.", "B"),
+    ("My final verdict is: [A>B]", "A"),
+    ("[B>>A]", "B"),
+    ("Verdict: A≪B", "B"),
+    ("Feedback: Both name the year. [RESULT] A", "A"),
+    ("Feedback: Response A is more fluent. [RESULT] (B)", "B"),
+    ("[RESULT] A response that names the year.", None),
+    ("Comparison: B is more thorough.\nMore helpful: B", "B"),
+    ("Comparison: A is more thorough.\nPreferred: 2", "B"),
+    ("2\n\n### Reason: it names the year", "B"),
+    ("1\n\nIt names the year.", "A"),
+    ("2 errors in A, none in B", None),
+    ("1\n2\n", None),
+    ("1. It is complete.\n2. It is vague.", None),
+    ("Therefore [[B]] is better than [[A]].", "B"),
 ]
 
 
@@ -191,7 +247,10 @@ def test_recorded_comparisons_of_llmbar_give_the_published_accuracies(
     assert accuracies == pytest.approx([in_order, swapped], abs=0.001)
 
 
-@pytest.mark.parametrize("unit", ["(", "[[", "A ", "A is a ", "verdict is ", "prefer ((", "better \n", "a tie? "])
+@pytest.mark.parametrize(
+    "unit",
+    ["(", "[[", "A ", "A is a ", "verdict is ", "prefer ((", "better \n", "a tie? ", "A=", "[result] ", "A in style, "],
+)
 def test_a_huge_reply_is_read_in_one_pass(unit: str) -> None:
     """Where the search began again at every place, these took minutes."""
     with contextlib.suppress(UnreadableReply):

@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from context_bench.answers import nfkc, part_answer
+from context_bench_judge.aspects import is_of_an_aspect, other_aspect
 from context_bench_judging.json_reply import json_objects, values_of
 from context_bench_judging.unreadable import UnreadableReply, beginning_of
 
@@ -55,8 +56,12 @@ _PREFERRED = (
     r"|(?i:prefer|choose|pick|select|favou?r|go with|lean(?:ing)? (?:to|towards?)|vote for))"
 )
 _GAP = r"(?:\.{3}|[^\w.,;!?]){0,20}"  # a verdict does not go on in the next clause: "A is better. B has errors."
+_SIGN = r"(?P<side>[AB])\s{0,3}(?P<sign>>{1,3}|<{1,3}|={1,2}|[≫≪])\s{0,3}[AB]\b"
 _IN_BRACKETS = (
-    (re.compile(r"\[\[\s*(?P<side>[AB])\s*(?P<sign>>{1,2}|<{1,2}|=)\s*[AB]\s*\]\]"), "sign"),
+    (re.compile(rf"\[\[\s*{_SIGN}\s*\]\]"), "sign"),
+    (re.compile(r"\[\[\s*(?P<side>[AB])\+{1,2}\s*\]\]"), "side"),  # WildBench: A++, A+
+    # Prometheus
+    (re.compile(r"\[\s*(?i:result)\s*\]\s*:?[\s\[(\"']{0,9}(?P<side>[AB])(?=[\])\"'.]{0,3}\s*(?:\n|\Z))"), "side"),
     (re.compile(r"\[\[\s*(?:(?i:output|response|answer|assistant)\s*)?\(?(?P<side>[ABab12])\)?\s*\]\]"), "side"),
     (re.compile(r"\\boxed\s*\{\s*(?:\\text\s*\{\s*)?(?P<side>[AB])\b"), "side"),
     (re.compile(r"\[\[\s*(?i:c|tie|draw|equal|same|both|neither)\s*\]\]"), "tie"),
@@ -69,6 +74,15 @@ _IN_WORDS = (
     (
         re.compile(
             rf"\b{_PREFERRED}(?P<link>{_GAP}(?:\s{{0,9}}(?i:is|as|the|to be|for|of the two|:|=|->)){{0,9}}{_GAP}){_SIDE}"
+            r"(?!\s{0,3}[<>=≫≪]{1,3}\s{0,3}[AB]\b)"
+        ),
+        "side",
+    ),
+    (re.compile(rf"\b{_PREFERRED}(?P<link>{_GAP}(?:\s{{0,9}}(?i:is|as|to be|:|=|->)){{0,3}}{_GAP}){_SIGN}"), "sign"),
+    (
+        re.compile(
+            r"(?:\A|\n)\W{0,9}(?i:(?:my |the )?(?:final )?(?:verdict|winner|preferred|preference|choice|decision|more helpful))"
+            r"\s{0,9}:\s{0,9}[\[(\"']{0,3}(?P<side>[AB12])(?=[\])\"'.!]{0,4}\s*(?:\n|\Z))"
         ),
         "side",
     ),
@@ -89,10 +103,13 @@ _IN_WORDS = (
 )
 _IN_PASSING = ((re.compile(_TIE_OF_ASPECTS), "tie"),)
 _WHOLE = re.compile(
-    rf"[\s\"']*(?:{_SIDE}|(?P<letter>[ab12])|(?P<side_sign>[AB])\s*(?P<sign>>>?|<<?|=)\s*[AB]"
+    rf"[\s\"']*(?:{_SIDE}|(?P<letter>[ab12])"
+    r"|\[?(?P<side_sign>[AB])(?:\s*(?P<sign>>>?|<<?|=|[≫≪])\s*[AB]|\+{1,2})\]?"
     r"|(?P<tie>(?i:tie|draw|equal|both|neither|a tie|c)))[\s\"'.!]*"
 )
-_BEGINS = re.compile(r"[\s\"'\[(]{0,9}(?P<side>[AB])\b(?!')[\])\"']{0,3}\s{0,3}(?:[.,;:\n]|- )")
+_BEGINS = re.compile(
+    r"[\s\"'\[(]{0,9}(?:(?P<side>[AB])\b(?!')[\])\"']{0,3}\s{0,3}(?:[.,;:\n]|- )|(?P<letter>[12])[\])\"']{0,3}[ \t]{0,9}\n)"
+)
 _CLAUSE = re.compile(r"\b(?:but|however|yet|so|therefore|thus|hence)\b", re.IGNORECASE)
 _NEGATED = re.compile(
     r"(?:\b(?:not|neither|nor|hard to (?:say|tell)|difficult to (?:say|tell))|n't)\b[^.,:;\n]{0,30}$"
@@ -146,7 +163,7 @@ def _begun(text: str) -> Verdict | None:
     match = _BEGINS.match(text)
     if match is None:
         return None
-    other = "B" if match["side"] == "A" else "A"
+    other = {"A": "B", "B": "A", "1": "2", "2": "1"}[match["side"] or match["letter"]]
     is_list = re.search(rf"(?:\n|[.;,]\s)\W{{0,9}}{other}\W{{0,3}}(?:[.,;:\n]|- )", text)
     return None if is_list else _side(match)
 
@@ -162,8 +179,18 @@ def _stated(text: str) -> Verdict | None:
         ]
         if found:
             _, match, meaning = max(found, key=lambda one: one[0])
-            return _verdict(match, meaning)
+            told = {_verdict(other, its_meaning) for _, other, its_meaning in found}
+            return None if forms is _IN_WORDS and _is_divided(match, meaning, told) else _verdict(match, meaning)
     return None
+
+
+def _is_divided(match: re.Match[str], meaning: str, told: set[Verdict]) -> bool:
+    """Whether the last verdict in words is on one aspect only, while another one prefers the other side."""
+    if meaning == "tie" or not is_of_an_aspect(match):
+        return False
+    other = other_aspect(match)
+    behind = {_verdict(other, "other side" if meaning == "other side" else "side")} if other else set()
+    return {"A", "B"} <= told | behind
 
 
 def _is_taken_back(match: re.Match[str]) -> bool:
@@ -177,11 +204,11 @@ def _is_taken_back(match: re.Match[str]) -> bool:
 
 
 def _verdict(match: re.Match[str], meaning: str) -> Verdict:
-    sign = match["sign"] if meaning == "sign" else ""
-    if meaning == "tie" or sign == "=":
+    sign: str = match["sign"] if meaning == "sign" else ""
+    if meaning == "tie" or sign[:1] == "=":
         return "tie"
     side = _side(match)
-    if meaning == "other side" or sign.startswith("<"):
+    if meaning == "other side" or sign[:1] in ("<", "≪"):
         return "B" if side == "A" else "A"
     return side
 
