@@ -201,6 +201,41 @@ def test_what_a_broken_metric_leaves_can_be_reported_as_its_message_says(
     assert context_bench("report", "r.sqlite").code == 0
 
 
+ENDS = """
+    class Evaluator:
+        name = "ends"
+
+        def score(self, original, processed):
+            return {"ends": 1.0}
+
+        def finished(self, run):
+            raise KeyError("no such thing")
+"""
+
+
+def test_a_run_whose_end_breaks_an_evaluator_is_complete_and_told_where(
+    site: Any, workplace: Path, context_bench: Callable[..., Any]
+) -> None:
+    site.basics()
+    site.evaluator("acme-ends", "ends", code=ENDS)
+    done = context_bench("run", "-s", "echo", "-d", "toy", "--also", "ends", "--run-file", "r.sqlite", "-q")
+    assert done.code == 2
+    assert "The evaluator acme-ends/ends failed: KeyError" in done.words
+    assert "The run is complete: context-bench report r.sqlite" in done.words
+    assert context_bench("report", "r.sqlite").code == 0
+
+
+def test_a_run_that_cannot_begin_is_not_called_complete_because_its_place_is_taken(
+    site: Any, workplace: Path, context_bench: Callable[..., Any]
+) -> None:
+    site.basics()
+    (workplace / "r.sqlite").write_text("another one")
+    flags = ("--run-file", "r.sqlite", "--score-field", "nope", "-q")
+    done = context_bench("run", "-s", "echo", "-d", "toy", *flags)
+    assert done.code == 2
+    assert "complete" not in done.words
+
+
 def test_a_report_without_a_blocked_metric_says_a_flag_that_it_takes(
     breaking: Any, context_bench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

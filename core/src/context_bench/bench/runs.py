@@ -379,6 +379,10 @@ class Run:
                 return result
             except KeyboardInterrupt as error:
                 raise self._interrupted(error) from None
+            except ContextBenchError as error:
+                if self._is_kept:
+                    error.args = (f"{message_of(error)}\nThe run is complete: context-bench report {self._store.path}",)
+                raise
             finally:
                 with signals.unheard():
                     self._leave()

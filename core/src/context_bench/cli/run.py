@@ -22,7 +22,7 @@ from context_bench.bench.run_parts import described_parts, with_flags_of_parts
 from context_bench.cli import commands
 from context_bench.cli.commands import flag_values, open_catalog, together
 from context_bench.console import Screen, check_place, say, styled, tell, warn, whole_file, write_json
-from context_bench.errors import ConfigurationError, MetricError, PluginError, UnknownNameError
+from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
 from context_bench.plugins.loading import attempted, build, load, read_options, unfit
 from context_bench.plugins.settings import LOCK_FILE, load_project
@@ -291,13 +291,8 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
             check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
         _show(catalog, request, parts, plans.values())
         return 0
-    try:
-        with _aside():
-            result = runs.run(catalog, request, path, on_warning=warn)
-    except MetricError as error:
-        if path.exists():
-            error.args = (f"{error}\nThe run is complete: context-bench report {path}",)
-        raise
+    with _aside():
+        result = runs.run(catalog, request, path, on_warning=warn)
     try:
         reports.write(result)
     finally:
