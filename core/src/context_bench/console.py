@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
+from io import TextIOWrapper
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -76,6 +77,21 @@ def speak_for_python() -> None:
         f"{found.err_msg or 'Exception ignored in'}: {found.object!r}\n", found
     )
     threading.excepthook = lambda found: _tell_error(f"Exception in {found.thread}:\n", found)
+
+
+def escape_what_standard_output_lacks() -> None:
+    """Have characters that the encoding of standard output lacks written as ``\\u`` escapes, of which JSON stays JSON."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding != "utf-8":
+        from codecs import register_error
+
+        register_error("context-bench", _escaped)
+        sys.stdout.reconfigure(errors="context-bench")
+
+
+def _escaped(error: Any) -> tuple[str, int]:
+    from json import dumps
+
+    return dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

@@ -36,6 +36,7 @@ class TableReporter:
                 raise  # rich would end the process: whoever calls a reporter decides
 
         console = Screen(file=stream, highlight=False)
+        console.width = max(30, console.width or 80)  # a COLUMNS of 0 or 1 leaves room for nothing
 
         def fits(drawn: Table) -> bool:
             return Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum <= console.width

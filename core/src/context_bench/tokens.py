@@ -64,6 +64,4 @@ def _texts(value: Any) -> list[str]:
         return [value]
     if isinstance(value, Mapping):
         return _texts(value.get("content", value.get("turns")))
-    if isinstance(value, list | tuple):
-        return [text for item in value for text in _texts(item)]
-    return []
+    return [text for item in value for text in _texts(item)] if isinstance(value, list | tuple) else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -110,3 +111,25 @@ def test_what_is_told_besides_may_be_lost_and_a_result_may_not(monkeypatch: pyte
     tell("nobody hears")
     with pytest.raises(BrokenPipeError):
         say("a number")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_standard_output_cannot_encode_is_escaped_and_json_stays_json(
+    encoding: str, tmp_path: Path, jsonl: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("answer_quality", "local", "replay"):
+        pytest.importorskip(f"context_bench_{name}")
+    monkeypatch.chdir(tmp_path)
+    text = "\u00e4 \u65e5 \U0001f600"
+    asked = ["run", "--system", f"{text[:3]}=replay", "--dataset", jsonl([{"id": text, "response": text}])]
+    table = [*asked, "--evaluators", "answer-quality", "--run-file", "r.sqlite", "-q"]
+    for command in (table, ["report", "r.sqlite", "--format", "json"], ["export", "r.sqlite"]):
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        done = subprocess.run(
+            [sys.executable, "-m", "context_bench", *command], capture_output=True, env=environment, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        out = done.stdout.decode(encoding)
+        assert "\\u65e5" in out
+        if command is not table:
+            assert text in json.dumps(json.loads(out), ensure_ascii=False)

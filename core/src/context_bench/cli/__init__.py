@@ -58,10 +58,11 @@ def _run(arguments: list[str], sources: list[str]) -> int:
     if is_listing(arguments):  # which imports nobody's code
         code = execute(arguments, sources)
     else:
-        from context_bench.console import speak_for_python
+        from context_bench.console import escape_what_standard_output_lacks, speak_for_python
         from context_bench.plugins.loading import staying
 
         speak_for_python()
+        escape_what_standard_output_lacks()
         with staying():
             code = execute(arguments, sources)
     gc.freeze()  # the process ends here: what is alive need not be searched for garbage

@@ -145,8 +145,7 @@ def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) ->
 
 
 def _extending(catalog: Catalog, what: str) -> list[Component]:
-    found = catalog.of_kind("commands")
-    return [one for one in found if one.state == OK and one.said.extends == what]
+    return [one for one in catalog.of_kind("commands") if one.state == OK and one.said.extends == what]
 
 
 INCOMPLETE = 3

@@ -149,9 +149,7 @@ class WireRule(NamedTuple):
         for tag in tags:
             if tag in self.tags:
                 return f"tag {tag}"
-        if self.option is not None and self.option in given:
-            return f"option --{self.option}"
-        return None
+        return f"option --{self.option}" if self.option is not None and self.option in given else None
 
     def __str__(self) -> str:
         if self.always:

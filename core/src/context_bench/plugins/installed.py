@@ -63,9 +63,7 @@ class Copy(NamedTuple):
         """Its version: from the folder's name where that says it, which is much cheaper than METADATA."""
         stem, _, suffix = os.path.basename(self.place).rpartition(".")
         parts = stem.split("-")
-        if len(parts) == 2 and suffix == "dist-info":
-            return parts[1]
-        return self.header("Version") or "?"
+        return parts[1] if len(parts) == 2 and suffix == "dist-info" else self.header("Version") or "?"
 
     def text(self, name: str, errors: str = "strict") -> str:
         """Return a file of the metadata; empty when there is none.

@@ -69,9 +69,7 @@ class Manifest(NamedTuple):
         ours = ".".join(map(str, API))
         if major != API[0]:
             return f"it was written for plugin API {self.api}, this version has {ours}"
-        if minor > API[1]:
-            return f"it needs plugin API {self.api}, this version has only {ours}"
-        return None
+        return f"it needs plugin API {self.api}, this version has only {ours}" if minor > API[1] else None
 
     @property
     def is_newer(self) -> bool:

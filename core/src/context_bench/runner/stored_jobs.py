@@ -224,9 +224,7 @@ class DerivedSystem:
         if source is None:
             raise NothingToDeriveError(f"{self._derived.source_label} has no output for this example")
         found = self._derived.process(isolate(example), source)
-        if self._reader is None:
-            return found
-        return {**found, **self._reader.process({**example, **isolate(found)})}
+        return found if self._reader is None else {**found, **self._reader.process({**example, **isolate(found)})}
 
 
 @define(eq=False)
