@@ -255,6 +255,11 @@ JSON: list[tuple[str, float | None]] = [
     ('{"rating": 4, "confidence": 0.9}', 4),
     ('{"rating": 2}{"rating": 3}', 3),
     ("{'rating': 4,}", 4),
+    # an object that is not quite JSON is still one: its reason holds no rating
+    ('{"reason": "I give it a 2 for style. Overall: 2.", "rating": 4,}', 4),
+    ('{"reason": "Accuracy: 3/5\nOverall: 2 slips\n", "rating": 4}', 4),
+    ('{\n"strengths": "- Names 3\n- Score: 5",\n"weaknesses": "Score: 1",\n"score": "4",\n}', 4),
+    ('{"reason": "Rating: 2\n"}', 2),
     ('{"rating": null}', None),
     ('{"rating": true}', None),
     ('{"rating": 11}', None),
@@ -363,6 +368,22 @@ FRACTIONS_AND_SUMS: list[tuple[str, float | None]] = [
     ("\\(4\\)", 4),
     ("I'd rate it 4️⃣", 4),
 ]
+OF_THE_WHOLE: list[tuple[str, float | None]] = [
+    ("3 out of 5 in style but overall it's a solid 4", 4),
+    ("Style: 3. Overall it's a solid 4.", 4),
+    ("3/5 for style. Overall, it is a 4/5.", 4),
+    ("3 out of 5 in style, 4 out of 5 overall", 4),
+    ("3 out of 5 for style but a 4 overall", 4),
+    ("4 out of 5 stars overall. Style: 2/5.", 4),
+    ("3/5 overall at first, 4/5 overall.", 4),
+    ("Not a 5 overall. It's a 4.", 4),
+    ("It has 3 errors overall. Rating: 2", 2),
+    ("It names 3 overall.", None),
+    ("Overall it's 3 pages long.", None),
+    ("Overall it's one of the best. I give it a 5.", 5),
+    ("Overall it isn't a 5. It's a 4.", 4),
+    ("Overall, it has 2 errors. 4/5", 4),
+]
 RULED_OUT: list[tuple[str, float | None]] = [
     ("A 5 would be too generous. It's a 4.", 4),
     ("A score of 5 would be overly generous. A 4 is fair.", 4),
@@ -389,7 +410,22 @@ RULED_OUT: list[tuple[str, float | None]] = [
     ("Score: 3\n\nIf these errors are corrected, the score is 5.", 3),
     ("The response deserves a 3. The reference answer deserves a 5.", 3),
     ("If it had cited sources, I would give it a 5.", None),
+    ("With sources I would give it a 5", None),
+    ("With more sources, I would give it a 5. It's a 3.", 3),
+    ("With better sources this would be a 5. As is, it's a 3.", 3),
+    ("Without the two errors, I would give it a 5.", None),
+    ("Without the error I'd give it a 5. I give it a 3.", 3),
+    ("Without the error, it'd be a 5", None),
+    ("I'd have given it a 5, but I give it a 3.", 3),
+    ("I'd have given a 5 with sources.", None),
     # and what rules nothing out
+    ("With two errors, I would give it a 3.", 3),
+    ("With this in mind, I would give it a 4.", 4),
+    ("With its clear structure, I would give it a 5.", 5),
+    ("With more errors than the reference, I would give it a 2.", 2),
+    ("Without sources, I would give it a 2.", 2),
+    ("Without the problem statement, I would give it a 2.", 2),
+    ("It comes with sources, so I would give it a 5.", 5),
     ("If I had to choose, I would give it a 4.", 4),
     ("If it were up to me, I would give it a 4.", 4),
     ("If you ask me, I would rate it 4.", 4),
@@ -430,6 +466,7 @@ REPLIES = (
     + NONE
     + FRACTIONS_AND_SUMS
     + NUMBERS_BEHIND_A_RATING
+    + OF_THE_WHOLE
     + RULED_OUT
 )
 

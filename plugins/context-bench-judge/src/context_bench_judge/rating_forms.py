@@ -49,7 +49,8 @@ _END = re.compile(
 _CLAUSE = re.compile(r"[.,;:!?]\s|\s-\s|\n|\b(?:so|but|hence|thus|therefore|yet|then|and|why)\b", re.IGNORECASE)
 _REASON = re.compile(r"\A\s*(?:because|since|as|given|while|although|though)\b.*?(?=\bI\b)", re.IGNORECASE)
 _HEDGE = re.compile(
-    r"\b(?:(?:would|could|might|should) have|almost|nearly|hardly|barely|cannot|[a-z]+n't|not|never|neither|nor|than|"
+    r"\b(?:(?:would|could|might|should|[a-z]{1,9}'d) have|almost|nearly|hardly|barely|cannot|"
+    r"[a-z]+n't|not|never|neither|nor|than|"
     r"instead of|short of|far from|opposed to|no longer|originally|initially|at first|tempted|if|unless|"
     r"(?:was|were) (?:going|about|inclined) to|at least|at most|up to|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|unable|"
     r"(?:considered|contemplated) (?:giving|rating|scoring|an?|it|this)|"
@@ -83,6 +84,14 @@ _UNREAL = re.compile(
     rf"\b(?:if {_IT}(?: (?!not\b)[a-z]+)?? (?:had|hadn't|were|weren't|did|didn't|could)\b(?! up to)|had {_IT} )",
     re.IGNORECASE,
 )
+_IMPROVED = re.compile(  # "with more sources, I would give it a 5"; not "with two errors" or "with this in mind"
+    r"(?:\A\W*|[,;:] |\b(?:but|and|though|that) )"
+    r"with (?:(?:more|better|fewer|additional|proper)(?: [a-z]+){1,2}(?! than)|sources|citations|references|examples)"
+    r"(?=,| (?:I|we|it|this|the response|the answer)\b)(?![^.]* than\b)"
+    r"|\bwithout (?:the|this|that|these|those|its) (?:[a-z]+ )?(?:error|mistake|slip|typo|omission|flaw|issue|fault|problem)s?"
+    r"(?=,| (?:I|we|it|this|that|the|in)\b)",
+    re.IGNORECASE,
+)
 _MENDED = re.compile(
     r"\bif (?:(?:it|they|this|that|these|those|the [a-z]+|all) )?(?:(?:is|are|was|were|gets?) )?"
     r"(?:fixed|corrected|improved|revised|addressed|resolved)\b",
@@ -96,6 +105,7 @@ _ANOTHER = re.compile(  # "to earn a 5, it must", "the reference answer deserves
     re.IGNORECASE,
 )
 _ANYTHING = re.compile("")
+_ALL_IN_ALL = re.compile(r"(?:\s*(?:stars?|points?))?,?\s+overall\s*(?:[.,;!)]|$|\n)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -139,7 +149,8 @@ def _is_imagined(mention: Mention) -> bool:
     before, behind = _SENTENCE.split(mention.lead)[-1], _SENTENCE.split(mention.tail)[0]
     if _MENDED.search(before) or _MENDED.search(behind):
         return True
-    return _WOULD.search(before) is not None and (_UNREAL.search(before) or _UNREAL.search(behind)) is not None
+    unreal = _UNREAL.search(before) or _UNREAL.search(behind) or _IMPROVED.search(before)
+    return _WOULD.search(before) is not None and unreal is not None
 
 
 def _before(pattern: str) -> re.Pattern[str]:
@@ -171,6 +182,14 @@ FORMS = (
     Form(_before(rf"{_OVERALL}{_WORD}{_OPENING}"), _END),
     # a score of 4, the rating I give is 4
     Form(_before(rf"{_LABELLED}{_WORD}{_OPENING}"), unless=_ASPECT),
+    # overall it's a solid 4
+    Form(
+        _before(rf"\boverall,?\s+(?:I(?:'d)? (?:think|say) )?(?:it|this|that)(?:'s| is)\s+(?:an?\s+)?{_OPENING}"), _END
+    ),
+    # 4/5 overall
+    Form(_before(""), _ALL_IN_ALL, is_weak=True, is_fraction=True),
+    # a 4 overall
+    Form(_before(r"\ban?\s+(?:solid|strong|clear|weak|low|high|firm)?\s*"), _ALL_IN_ALL, is_weak=True),
     # 4/5
     Form(
         _before(""),

@@ -8,12 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _MOST_STARTS = 100  # the first and the last: a reply may quote formulas or code before it ends with its object
 
 
 def json_objects(reply: str) -> list[Mapping[str, Any]]:
-    """Return the JSON objects of a reply, the last one first; what is inside another is not listed by itself."""
-    decoder = json.JSONDecoder()
+    """Return the JSON objects of a reply, the last one first; what is inside another is not listed by itself.
+
+    Line breaks inside a text and a comma behind the last field, which models write, spoil no object.
+
+    >>> json_objects('So: {"rating": 3, "reasons": ["short", ],}')
+    [{'rating': 3, 'reasons': ['short']}]
+    """
+    decoder = json.JSONDecoder(strict=False)
+    readings = (reply, _TRAILING_COMMA.sub(" ", reply))
     found: list[Mapping[str, Any]] = []
     starts, end = [brace.start() for brace in re.finditer("{", reply)], 0
     if len(starts) > _MOST_STARTS:
@@ -21,9 +29,11 @@ def json_objects(reply: str) -> list[Mapping[str, Any]]:
     for at in starts:
         if at < end:
             continue
-        with suppress(ValueError, RecursionError):
-            value, end = decoder.raw_decode(reply, at)
-            found.append(value)
+        for text in readings:
+            with suppress(ValueError, RecursionError):
+                value, end = decoder.raw_decode(text, at)
+                found.append(value)
+                break
     return found[::-1]
 
 

@@ -17,7 +17,10 @@ _WHOLE = re.compile(r"(?<![\w.,-])(\d)\.0(?!\w|[.,]\d)")
 _WRAPS = "*\"'`“”‘’()[] "
 _NAMES = ("verdict", "answer", "choice", "winner", "label", "result")
 _LABEL = re.compile(r"[*_\"'\s]*(?:verdict|answer|choice|winner|label|result)[*_\"']*\s*[:=]\s*", re.IGNORECASE)
-_BETTER = r"\b[^.\n]{0,40}\b(?:better|best|wins|winner|preferred|superior|stronger)\b"
+_BETTER = r"\b[^.\n]{{0,40}}\b(?:better|best|wins|winner|preferred|superior|stronger)\b"
+_OF_OTHERS = (  # "0 is long, 1 is better"; "0 and 1 are alike"; "Correct would be Paris. 0"; "True or false? False"
+    rf"\b(?:{{0}}){_BETTER}|\A\W{{{{0,3}}}}(?:(?:and|or|&)\s+)(?:{{0}})(?![\w/])|(?:[:?.!\n]|\bso\b)\W{{{{0,3}}}}(?:{{0}})\W*\Z"
+)
 _TAKEN_BACK = re.compile(
     r"[^.;,\n]{0,60}\b(?:worse|worst|inferior|weaker|loses|not (?:the )?(?:better|best))\b|\s*[:=?]\W*(?:no|not|false|0)\b"
 )
@@ -102,7 +105,7 @@ def _first(text: str, choices: Mapping[str, str]) -> str:
     first = max(found, key=len, default="")
     rest = lowered[len(first) :]
     others = "|".join(re.escape(other) for other in choices if first and choices[other] != choices[first])
-    is_taken_back = _TAKEN_BACK.match(rest) or (others and re.search(rf"\b(?:{others}){_BETTER}", rest))
+    is_taken_back = _TAKEN_BACK.match(rest) or (others and re.search(_OF_OTHERS.format(others), rest))
     return "" if is_taken_back else first
 
 

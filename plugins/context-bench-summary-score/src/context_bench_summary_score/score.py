@@ -49,7 +49,7 @@ class SummarizationScore(JudgedEvaluator):
     """
 
     name = "summary_score"
-    version = "4"
+    version = "5"
     prompts = PROMPTS
     prompts_version = PROMPTS_VERSION
 
