@@ -59,6 +59,19 @@ def test_a_mark_that_an_editor_put_before_it_is_no_part_of_it(site: Any, context
     assert b"exact" not in path.read_bytes()
 
 
+@pytest.mark.parametrize("value", ['["exact"]', "[]", "0", '"exact"', '[{ disable = ["exact"] }]'])
+@pytest.mark.parametrize(
+    "command", [("plugins", "list"), ("run", "-s", "echo", "-d", "toy", "--dry-run")], ids=["list", "run"]
+)
+def test_plugins_that_are_no_table_are_refused(
+    value: str, command: tuple[str, ...], site: Any, context_bench: Run, workplace: Path
+) -> None:
+    site.basics()
+    (workplace / "context-bench.toml").write_text(f"plugins = {value}\n")
+    done = context_bench(*command)
+    assert (done.code, "context-bench.toml: plugins must be a table." in done.words) == (2, True), done.words
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name on this platform")
 def test_what_is_no_file_is_not_waited_for(site: Any, context_bench: Run, workplace: Path) -> None:
     os.mkfifo("pipe")

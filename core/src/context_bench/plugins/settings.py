@@ -79,7 +79,7 @@ class PluginSettings(NamedTuple):
         Raises:
             ConfigurationError: The table holds an unknown key or a value of the wrong kind.
         """
-        project, environ = project or {}, environ or {}
+        project, environ = {} if project is None else project, environ or {}
         _check(project)
         layers = (
             Layer(
@@ -157,7 +157,9 @@ def _ours() -> frozenset[str]:
     return frozenset(known for name, home in ours for known in (name, home, f"{home}/{name}"))
 
 
-def _check(project: Mapping[str, Any]) -> None:
+def _check(project: Any) -> None:
+    if not isinstance(project, Mapping):
+        raise ConfigurationError(f"{PROJECT_FILE}: plugins must be a table.")
     for key, value in project.items():
         if key not in _PROJECT_KEYS:
             raise UnknownNameError(f"key of [plugins] in {PROJECT_FILE}", key, _PROJECT_KEYS)

@@ -413,9 +413,7 @@ def usual_workers(slots: Iterable[Slot], is_waiting: bool) -> int:
         slots: The systems.
         is_waiting: Whether one of them waits for a network or a process.
     """
-    if any(endpoint_of(slot.system) is not None for slot in slots):
-        return 64
-    return 8 if is_waiting else 1
+    return 64 if any(endpoint_of(slot.system) is not None for slot in slots) else 8 if is_waiting else 1
 
 
 def endpoint_of(system: Any) -> str | None:
