@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socketserver
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +20,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so a job in the backgro
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as nohup starts all
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+os.environ.setdefault("HF_UPDATE_DOWNLOAD_COUNTS", "0")  # the datasets library would count each load at its hub
+socketserver.StreamRequestHandler.disable_nagle_algorithm = True  # a reply is two writes: one would wait
 
 # No deadline for one example: a busy machine is no fault of the code. In CI, Hypothesis chooses that by itself.
 if find_spec("hypothesis") and "CI" not in os.environ:
